@@ -1,0 +1,157 @@
+/**
+ * Every class a caller may catch, grouped by cure (W15). Each has a literal `code` and plain `data`, so that
+ * it crosses the line between page and worker as what it is.
+ */
+export type ErrorData = Readonly<Record<string, unknown>>;
+
+export abstract class HoldfastError extends Error {
+  abstract readonly code: string;
+  readonly data: ErrorData;
+
+  constructor(message: string, data: ErrorData = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.data = data;
+  }
+}
+
+/** The call is wrong; nothing was stored; the same call will fail again. */
+export abstract class BadInputError extends HoldfastError {}
+
+/** Names the path of the first thing that is wrong with a command (R46). */
+export class InvalidCommandError extends BadInputError {
+  readonly code = 'invalid_command';
+}
+/** The payload failed the family's validator. `data.issues` are the validator's own. */
+export class InvalidBodyError extends BadInputError {
+  readonly code = 'invalid_body';
+}
+/** The payload cannot be encoded, hashed or cloned; `data.path` says where (R4). */
+export class UnencodableBodyError extends BadInputError {
+  readonly code = 'unencodable_body';
+}
+export class BodyTooLargeError extends BadInputError {
+  readonly code = 'body_too_large';
+}
+export class UnknownFamilyError extends BadInputError {
+  readonly code = 'unknown_family';
+}
+/** An option or definition is wrong. */
+export class InvalidOptionError extends BadInputError {
+  readonly code = 'invalid_option';
+}
+
+/** The command is well formed but what is stored forbids it; nothing changed. */
+export abstract class RefusedError extends HoldfastError {}
+
+/** An id that was used for other content, or under another key (R9, R11). */
+export class IdentityConflictError extends RefusedError {
+  readonly code = 'identity_conflict';
+}
+/** An update behind a delete that may still be applied (R12). */
+export class TargetDeletedError extends RefusedError {
+  readonly code = 'target_deleted';
+}
+/** The creation this command aims at was refused, discarded or never existed here (R18). */
+export class NoSuchTargetError extends RefusedError {
+  readonly code = 'no_such_target';
+}
+/** A later row of the key left while this one was blocked (C33). Say `overwrite: true` to send it all the same. */
+export class OvertakenError extends RefusedError {
+  readonly code = 'overtaken';
+}
+/** The row's state does not allow this; `data.state` and `data.instead` say what would (R35). */
+export class WrongStateError extends RefusedError {
+  readonly code = 'wrong_state';
+}
+/** No row and no journal entry has this id. */
+export class UnknownRowError extends RefusedError {
+  readonly code = 'unknown_row';
+}
+/** The id was withdrawn before it arrived (R9). */
+export class CancelledError extends RefusedError {
+  readonly code = 'cancelled';
+}
+/** The owner is not signed in here (R46, W30). */
+export class SignedOutError extends RefusedError {
+  readonly code = 'signed_out';
+}
+
+/** Nothing was stored; the same call may well succeed later. */
+export abstract class TryAgainError extends HoldfastError {}
+
+/** Others kept changing the same key until the deadline (R42). */
+export class OutboxContentionError extends TryAgainError {
+  readonly code = 'contention';
+}
+/** IndexedDB cannot be opened or read (S15). */
+export class OutboxUnavailableError extends TryAgainError {
+  readonly code = 'unavailable';
+}
+/** Another connection keeps the database from being opened (S12). */
+export class IdbBlockedError extends TryAgainError {
+  readonly code = 'idb_blocked';
+}
+/** A time limit of the store passed and nothing was written (S10). */
+export class StoreTimeoutError extends TryAgainError {
+  readonly code = 'store_timeout';
+}
+/** The device has no room (S16). `data` says how much is used and by what. */
+export class QuotaError extends TryAgainError {
+  readonly code = 'quota';
+}
+/** No worker and no page host could be reached before the deadline (W11, W13). */
+export class NoHostError extends TryAgainError {
+  readonly code = 'no_host';
+}
+/** The other end speaks no protocol version that this one knows (W14). */
+export class ProtocolError extends TryAgainError {
+  readonly code = 'protocol';
+}
+/** The other end does not know this call (W14). */
+export class UnknownCallError extends TryAgainError {
+  readonly code = 'unknown_call';
+}
+
+/** It may have been stored: repeat with the same id, or cancel it (W11). `data.id` is the id. */
+export class EnqueueUnknownError extends HoldfastError {
+  readonly code = 'enqueue_unknown';
+}
+/** The end of a commit could not be found out, not even by re-reading (S11). */
+export class CommitUnknownError extends HoldfastError {
+  readonly code = 'commit_unknown';
+}
+
+export type HoldfastErrorClass = new (
+  message: string,
+  data?: ErrorData,
+  options?: ErrorOptions,
+) => HoldfastError;
+
+/** By code, for the transfer across the line. */
+export const ERROR_CLASSES: Readonly<Record<string, HoldfastErrorClass>> = {
+  invalid_command: InvalidCommandError,
+  invalid_body: InvalidBodyError,
+  unencodable_body: UnencodableBodyError,
+  body_too_large: BodyTooLargeError,
+  unknown_family: UnknownFamilyError,
+  invalid_option: InvalidOptionError,
+  identity_conflict: IdentityConflictError,
+  target_deleted: TargetDeletedError,
+  no_such_target: NoSuchTargetError,
+  overtaken: OvertakenError,
+  wrong_state: WrongStateError,
+  unknown_row: UnknownRowError,
+  cancelled: CancelledError,
+  signed_out: SignedOutError,
+  contention: OutboxContentionError,
+  unavailable: OutboxUnavailableError,
+  idb_blocked: IdbBlockedError,
+  store_timeout: StoreTimeoutError,
+  quota: QuotaError,
+  no_host: NoHostError,
+  protocol: ProtocolError,
+  unknown_call: UnknownCallError,
+  enqueue_unknown: EnqueueUnknownError,
+  commit_unknown: CommitUnknownError,
+};

@@ -1,0 +1,79 @@
+/**
+ * One definition, imported by the page and by the worker, names the families; everything is typed from it
+ * (W17). Nothing here is specific to a realm: worker-only ports (sending, resolving) are given to
+ * `startOutbox`.
+ */
+import type { OutputOf, StandardSchema } from './standard-schema.ts';
+
+export interface FamilyOptions {
+  /** Largest payload accepted, in bytes of its canonical encoding (R46). Default 25 MB. */
+  readonly maxBodyBytes?: number | undefined;
+  /** Lease and longest attempt for this family, in ms (C1). Default 10,000; more for uploads. */
+  readonly leaseMs?: number | undefined;
+  /**
+   * `ledger` (default): the server answers with receipts (D20). `none`: any 2xx counts as acceptance; docs say
+   * what that gives up.
+   */
+  readonly receipts?: 'ledger' | 'none' | undefined;
+  /** For how many days the server remembers idempotency keys (V1). Default: for good. */
+  readonly ledgerDays?: number | undefined;
+  /** Older names of a command's wire kind that a receipt may still carry (D23), by kind. */
+  readonly wireKinds?: Readonly<Partial<Record<string, readonly string[]>>> | undefined;
+  /** This family's adapter derives or checks key and hash itself, so D24 is not repeated. */
+  readonly checksKeyItself?: boolean | undefined;
+}
+
+export interface RecordFamily<
+  Create extends StandardSchema = StandardSchema,
+  Update extends StandardSchema = StandardSchema,
+> extends FamilyOptions {
+  readonly type: 'record';
+  readonly create?: Create | undefined;
+  readonly update?: Update | undefined;
+  /** Bodies are patches: how a later update folds into an earlier clean one, a create included (R36). */
+  readonly merge?: ((earlier: unknown, later: unknown) => unknown) | undefined;
+}
+
+export interface DocumentFamily<Put extends StandardSchema = StandardSchema> extends FamilyOptions {
+  readonly type: 'document';
+  readonly put?: Put | undefined;
+}
+
+export type Family = RecordFamily | DocumentFamily;
+export type Families = Readonly<Record<string, Family>>;
+
+export interface OutboxDefinition<F extends Families = Families> {
+  readonly families: F;
+}
+
+/** Declares a family of records: the server gives the id, commands are create, update and delete. */
+export function record<Create extends StandardSchema, Update extends StandardSchema = Create>(
+  options: FamilyOptions & {
+    readonly create?: Create;
+    readonly update?: Update;
+    readonly merge?: <Earlier extends OutputOf<Create> | OutputOf<Update>>(
+      earlier: Earlier,
+      later: OutputOf<Update>,
+    ) => Earlier;
+  } = {},
+): RecordFamily<Create, Update> {
+  const { merge, ...rest } = options;
+  return {
+    ...rest,
+    type: 'record',
+    // The engine folds bodies it reads from its own store, which the same validators admitted.
+    merge: merge as ((earlier: unknown, later: unknown) => unknown) | undefined,
+  };
+}
+
+/** Declares a family of documents: the page chooses the id, commands are put and remove; the last one wins. */
+export function document<Put extends StandardSchema>(
+  options: FamilyOptions & { readonly put?: Put } = {},
+): DocumentFamily<Put> {
+  return { ...options, type: 'document' };
+}
+
+/** The single definition that page and worker share. Family names are opaque; methods are named after them. */
+export function defineOutbox<const F extends Families>(families: F): OutboxDefinition<F> {
+  return { families };
+}

@@ -1,0 +1,81 @@
+/** What a family may add on the sending side: preparing, resolving, reading, asking. All have time limits (D4). */
+
+import type { FailureNote } from '../../shared/outcome.ts';
+import type { Receipt } from '../../shared/receipt.ts';
+import type { Row } from '../../shared/row.ts';
+import type { FindReceipt } from './sender.ts';
+
+export interface IntentView {
+  readonly id: string;
+  readonly kind: 'create' | 'update' | 'delete' | 'put' | 'remove';
+  readonly body: unknown;
+  readonly tags: readonly string[];
+  readonly expectedRevision?: number | undefined;
+}
+
+export interface PreparedSuccessor {
+  /** The server's id that the row now aims at. */
+  readonly target: string;
+  readonly expectedRevision?: number | undefined;
+  readonly body?: unknown;
+}
+
+/** Gives an intent its request, once the creation's receipt is known (C21). `predecessor` is absent where its row is gone. */
+export type PrepareSuccessor = (input: {
+  readonly intent: IntentView;
+  readonly predecessor: { readonly id: string; readonly body: unknown } | undefined;
+  readonly receipt: Receipt;
+  /** By origin, for a row with `after` (W60). */
+  readonly receipts: ReadonlyMap<string, Receipt>;
+}) => PreparedSuccessor | Promise<PreparedSuccessor>;
+
+export interface ServerState {
+  readonly revision: number;
+  readonly body: unknown;
+}
+
+export type ConflictAnswer =
+  | { readonly type: 'resend' }
+  | { readonly type: 'body'; readonly body: unknown }
+  | { readonly type: 'block' }
+  | { readonly type: 'drop' };
+
+/** Decides a revision conflict (D30). */
+export type ResolveConflict = (conflict: {
+  readonly row: Pick<Row, 'id' | 'family' | 'kind' | 'target' | 'tags' | 'savedAt'>;
+  readonly body: unknown;
+  readonly expected: number | undefined;
+  readonly actual: number;
+  /** Asks `readCurrent`; `undefined` where the family has none. */
+  readonly readCurrent: () => Promise<ServerState | undefined>;
+}) => ConflictAnswer | Promise<ConflictAnswer>;
+
+export type ReadCurrent = (
+  request: {
+    readonly owner: string;
+    readonly target: string;
+    readonly headers: Readonly<Record<string, string>>;
+  },
+  signal: AbortSignal,
+) => Promise<ServerState | undefined>;
+
+/** A family's own reading of a failure, before the common table (D10): `undefined` leaves it to the table. */
+export type MapFailure = (signals: {
+  readonly status: number | undefined;
+  readonly code: string | undefined;
+  readonly json: unknown;
+}) =>
+  | {
+      readonly class: FailureNote['class'];
+      readonly code: string;
+      readonly actualRevision?: number | undefined;
+    }
+  | undefined;
+
+export interface FamilyPorts {
+  readonly prepareSuccessor?: PrepareSuccessor | undefined;
+  readonly resolveConflict?: ResolveConflict | undefined;
+  readonly readCurrent?: ReadCurrent | undefined;
+  readonly findReceipt?: FindReceipt | undefined;
+  readonly mapFailure?: MapFailure | undefined;
+}
