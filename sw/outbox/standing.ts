@@ -21,8 +21,10 @@ export function isInFlight(row: Row, context: StandingContext): boolean {
   const { claim, sentAt } = row;
   const holderGone = claim !== undefined && (context.goneHosts?.has(claim.host) ?? false);
   // C4: further ahead than one lease comes from a clock that jumped; nobody may wait for it.
-  if (row.writer && claim && !holderGone && claim.expiresAt > now && claim.expiresAt <= now + leaseMs) return true;
-  if (row.state !== 'sending' || sentAt === undefined || sentAt > now || now - sentAt >= leaseMs) return false;
+  if (row.writer && claim && !holderGone && claim.expiresAt > now && claim.expiresAt <= now + leaseMs)
+    return true;
+  if (row.state !== 'sending' || sentAt === undefined || sentAt > now || now - sentAt >= leaseMs)
+    return false;
   if (row.writer === undefined || claim === undefined) return true;
   // A writer without claims may have sent it again after the claim was made (C3b): then sentAt is the younger.
   return sentAt > claim.expiresAt - leaseMs;
@@ -52,7 +54,10 @@ export function isClean(standing: Standing): boolean {
   return standing === 'unsent' || standing === 'refused';
 }
 
-const ASKING_CODES: ReadonlySet<string> = new Set(['recovery_receipt_unknown', 'predecessor_receipt_unknown']);
+const ASKING_CODES: ReadonlySet<string> = new Set([
+  'recovery_receipt_unknown',
+  'predecessor_receipt_unknown',
+]);
 
 /** The part of the index a row stands in; a function of the row alone, so that every release agrees (S2). */
 export function laneOf(row: Row): Lane {
