@@ -68,7 +68,8 @@ export interface Recovery {
   readonly source: 'ledger' | 'snapshot';
   readonly at: number;
   readonly generation: number;
-  readonly proof: 'agreed' | 'mirrored' | 'unverified';
+  /** `asked`: it was unverified, and the server has since said that it does not have it (S37). */
+  readonly proof: 'agreed' | 'mirrored' | 'unverified' | 'asked';
 }
 
 export interface RowIdentity {

@@ -59,9 +59,14 @@ const ASKING_CODES: ReadonlySet<string> = new Set([
   'predecessor_receipt_unknown',
 ]);
 
+/** Restored after a loss and not yet confirmed by its owner's snapshot or the server: shown, never sent (S31, C30). */
+export function isUnproven(row: Row): boolean {
+  return row.recovery?.proof === 'unverified';
+}
+
 /** The part of the index a row stands in; a function of the row alone, so that every release agrees (S2). */
 export function laneOf(row: Row): Lane {
-  if (row.receipt !== undefined) return 'asking';
+  if (row.receipt !== undefined || isUnproven(row)) return 'asking';
   if (row.state === 'blocked') return ASKING_CODES.has(row.blockedCode ?? '') ? 'asking' : 'blocked';
   if (row.state === 'held') return 'held';
   if (isIntent(row)) return row.orphanedAt === undefined ? 'waiting' : 'asking';
