@@ -42,7 +42,13 @@ export async function runSuiteInBrowser({ name, entry }: SuiteInBrowser): Promis
     ]),
   });
   const chromium = await launchChromium();
-  const page = await chromium.openPage(app.origin);
+  const page = await chromium.browser.newPage();
+  const errors: string[] = [];
+  page.on('pageerror', (error) =>
+    errors.push(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+  );
+  await page.goto(app.origin);
+  if (errors.length > 0) throw new Error(`${entry} failed to load: ${errors.join('; ')}`);
   const titles = await page.evaluate(() => globalThis.holdfastSuite.titles());
   if (titles.length === 0) throw new Error(`${entry} describes no tests`);
 

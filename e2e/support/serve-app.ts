@@ -45,6 +45,8 @@ export interface AppServer {
   readonly port: number;
   /** Every request that a route answered, in order of arrival. */
   readonly requests: readonly SeenRequest[];
+  /** The next request from now on that matches, once a route has begun to answer it. */
+  nextRequest(matches: (request: SeenRequest) => boolean): Promise<SeenRequest>;
   /** Cuts every connection and refuses new ones, as a server that went away. */
   stop(): Promise<void>;
   /** Listens again on the same port. */
@@ -53,6 +55,7 @@ export interface AppServer {
 
 export async function serveApp(app: AppFiles): Promise<AppServer> {
   const requests: SeenRequest[] = [];
+  const waiting = new Set<(request: SeenRequest) => void>();
   const sockets = new Set<Socket>();
 
   const server: Server = createServer((request, response) => {
@@ -69,6 +72,7 @@ export async function serveApp(app: AppFiles): Promise<AppServer> {
     });
     if (app.route?.(request, response, url)) {
       requests.push(seen);
+      for (const notify of waiting) notify(seen);
       return;
     }
     answerFile(app, url.pathname, response).catch((error: unknown) => {
@@ -95,6 +99,15 @@ export async function serveApp(app: AppFiles): Promise<AppServer> {
     origin: `http://localhost:${port}`,
     port,
     requests,
+    nextRequest: (matches) =>
+      new Promise((resolve) => {
+        const notify = (request: SeenRequest): void => {
+          if (!matches(request)) return;
+          waiting.delete(notify);
+          resolve(request);
+        };
+        waiting.add(notify);
+      }),
     async stop() {
       if (!server.listening) return;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

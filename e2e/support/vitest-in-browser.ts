@@ -115,6 +115,9 @@ Object.defineProperty(globalThis, GLOBAL_EXPECT, { value: expect, configurable: 
 Object.assign(expect, (globalThis as Record<PropertyKey, unknown>)[ASYMMETRIC_MATCHERS_OBJECT]);
 expect.getState = () => getState(expect);
 expect.setState = (state) => setState(state, expect);
+// chai's own `extend` takes the `expect` to extend first; its type does not say so.
+const extend = chai.expect as unknown as { extend(on: ExpectStatic, matchers: object): void };
+expect.extend = (matchers) => extend.extend(expect, matchers);
 expect.extend(customMatchers);
 
 async function runHooks(hooks: readonly Hook[]): Promise<void> {

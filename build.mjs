@@ -1,0 +1,133 @@
+// Builds dist/: ES modules with shared chunks for bundlers and pages, one classic script for importScripts,
+// declarations by tsc. `--watch` is not here: the sources run as they are under Vitest and the e2e fixtures.
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = dirname(fileURLToPath(import.meta.url));
+
+/** Entry points by their place in dist/. The page host and the encryption arrive as chunks on demand. */
+export const ENTRIES = {
+  'sw/index': 'sw/index.ts',
+  'client/index': 'client/index.ts',
+  'shared/index': 'shared/index.ts',
+  'testing/index': 'sw/testing/index.ts',
+  'inspector/index': 'client/inspector/index.ts',
+};
+
+/** What every bundle of Holdfast has in common, this build's and that of the demo and the sizes. */
+export const COMMON = {
+  absWorkingDir: root,
+  bundle: true,
+  target: 'es2022',
+  platform: 'browser',
+  // Workbox logs unless this is production.
+  define: { 'process.env.NODE_ENV': '"production"' },
+  logLevel: 'warning',
+  legalComments: 'none',
+};
+
+/** A classic worker cannot import the definition's helpers, so its script carries them too. */
+export const CLASSIC_SOURCE = `export * from './sw/index.ts';\nexport * from './shared/index.ts';\n`;
+
+const present = (entries) =>
+  Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(join(root, file))));
+
+async function buildModules() {
+  const { metafile } = await build({
+    ...COMMON,
+    entryPoints: present(ENTRIES),
+    outdir: 'dist',
+    format: 'esm',
+    splitting: true,
+    chunkNames: 'chunks/[name]-[hash]',
+    sourcemap: true,
+    metafile: true,
+  });
+  return metafile;
+}
+
+async function buildClassic() {
+  const { metafile } = await build({
+    ...COMMON,
+    stdin: { contents: CLASSIC_SOURCE, resolveDir: root, sourcefile: 'holdfast.classic.ts', loader: 'ts' },
+    outfile: 'dist/sw/holdfast.classic.js',
+    format: 'iife',
+    globalName: 'holdfast',
+    minify: true,
+    sourcemap: true,
+    metafile: true,
+  });
+  return metafile;
+}
+
+/** A worker evaluates once, without waiting: no imports left in the classic script, nothing of Node anywhere. */
+function checkMetafile(metafile, { selfContained }) {
+  for (const [file, output] of Object.entries(metafile.outputs)) {
+    for (const imported of output.imports) {
+      if (imported.external) throw new Error(`${file} imports ${imported.path}, which is not in the bundle`);
+      if (selfContained) throw new Error(`${file} must be self-contained but imports ${imported.path}`);
+    }
+    for (const input of Object.keys(output.inputs)) {
+      if (/^(tests|e2e|examples|bench)\//.test(input)) throw new Error(`${file} contains ${input}`);
+    }
+  }
+}
+
+/** The page must not carry the engine: it comes as a chunk, only where there is no worker (W40). */
+function checkPage(metafile) {
+  const entry = Object.entries(metafile.outputs).find(
+    ([, output]) => output.entryPoint === 'client/index.ts',
+  );
+  const seen = new Set();
+  const visit = (file) => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const output = metafile.outputs[file];
+    for (const input of Object.keys(output.inputs)) {
+      if (/^sw\/(storage|dispatch|outbox|host|mirror)\//.test(input)) {
+        throw new Error(`The page's part statically contains ${input} (through ${file})`);
+      }
+    }
+    for (const { path, kind } of output.imports) if (kind === 'import-statement') visit(path);
+  };
+  if (entry) visit(entry[0]);
+}
+
+/** Declarations name their neighbours with `.js`, so that every module resolution of a consumer finds them. */
+async function writeDeclarations() {
+  execFileSync(
+    process.execPath,
+    [join(root, 'node_modules/typescript/bin/tsc'), '-b', 'shared', 'sw', 'client'],
+    {
+      cwd: root,
+      stdio: 'inherit',
+    },
+  );
+  for (const folder of ['shared', 'sw', 'client']) {
+    const from = join(root, '.tmp/types', folder);
+    for (const name of await readdir(from, { recursive: true })) {
+      if (!name.endsWith('.d.ts')) continue;
+      const text = await readFile(join(from, name), 'utf8');
+      const to = join(root, 'dist/types', folder, name);
+      await mkdir(dirname(to), { recursive: true });
+      const rewritten = text
+        .replaceAll(/((?:from|import)\s*\(?\s*['"]\.{1,2}\/[^'"]+)\.ts(['"])/g, '$1.js$2')
+        .replaceAll(/\n?\/\/# sourceMappingURL=.*$/gm, '');
+      await writeFile(to, rewritten);
+    }
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await rm(join(root, 'dist'), { recursive: true, force: true });
+  const modules = await buildModules();
+  const classic = await buildClassic();
+  checkMetafile(modules, { selfContained: false });
+  checkMetafile(classic, { selfContained: true });
+  checkPage(modules);
+  await writeDeclarations();
+}
