@@ -2,7 +2,7 @@
 import type { CommandInput, EnqueueAction } from '../shared/command.ts';
 import type { FlushResult, JournalEntry, Outcome, Settled, StateCounts } from '../shared/outcome.ts';
 import type { Row } from '../shared/row.ts';
-import type { JournalPage } from './outbox/row-store.ts';
+import type { CommitReason, JournalPage } from './outbox/row-store.ts';
 
 export interface Enqueued {
   readonly action: EnqueueAction;
@@ -20,6 +20,8 @@ export interface OwnerChange {
   readonly epoch: string;
   /** Rises by one per change of this owner; a gap means that something was missed. */
   readonly generation: number;
+  /** What the commit was made for. */
+  readonly reason: CommitReason;
   readonly written: readonly Row[];
   readonly removed: readonly string[];
   readonly entries: readonly JournalEntry[];
@@ -36,6 +38,22 @@ export interface DrainProgress {
   readonly stoppedBy?: FlushResult['stoppedBy'];
   /** Earliest instant at which waiting rows may leave, where known (epoch ms). */
   readonly wakeAt?: number | undefined;
+  /** Ids the server has accepted while the device's store does not answer: not failed, not yet removed here (D46). */
+  readonly accepted?: readonly string[] | undefined;
+}
+
+/** Everything of an owner that is worth keeping outside the device; no credentials. */
+export interface ExportedOutbox {
+  readonly format: 1;
+  readonly owner: string;
+  readonly exportedAt: number;
+  readonly rows: readonly {
+    readonly row: Row;
+    /** Absent where the command has none or it can no longer be read. */
+    readonly body?: unknown;
+  }[];
+  /** Stored values that this release cannot read (R3), as they are. */
+  readonly unreadable: readonly unknown[];
 }
 
 export type FlushCause =
@@ -123,6 +141,8 @@ export interface Engine {
   explain(owner: string, id: string): Promise<ExplainedRow | undefined>;
   /** Rows an automatic trigger could still send: what a sync event's promise rejects for (W21). */
   waiting(owner: string): Promise<StateCounts>;
+  /** Rows with their bodies, for a person who wants a copy. Read page by page; large queues take time. */
+  exportOwner(owner: string): Promise<ExportedOutbox>;
   progress(owner: string): DrainProgress;
   onChange(listener: (change: OwnerChange) => void): () => void;
   onProgress(listener: (progress: DrainProgress) => void): () => void;

@@ -30,6 +30,11 @@ export interface Digest {
   sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string>;
 }
 
+/** What the realm says about the network. A hint: `true` proves nothing, `false` is believed (W22). */
+export interface Connection {
+  online(): boolean;
+}
+
 export interface Environment {
   readonly clock: Clock;
   readonly timers: Timers;

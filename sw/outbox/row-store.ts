@@ -89,6 +89,8 @@ export type CommitResult =
       readonly entries: readonly JournalEntry[];
       /** The number of this change for its owner (D41's stream, S20's generation). */
       readonly generation: number;
+      /** The owner's counts after this commit, so that nobody reads them again (S2). */
+      readonly counts: OwnerCounts;
     }
   | {
       readonly type: 'stale';
