@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
+const results = process.env['HOLDFAST_RESULTS'];
+
 export default defineConfig({
   test: {
+    reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
     projects: [
       {
         test: { name: 'unit', include: ['tests/**/*.test.ts', 'examples/**/*.test.ts'], testTimeout: 20_000 },
