@@ -1,6 +1,7 @@
 /**
  * Every class a caller may catch, grouped by cure (W15). Each has a literal `code` and plain `data`, so that
- * it crosses the line between page and worker as what it is.
+ * it crosses the line between page and worker as what it is. `name` is made from the code, because minifiers
+ * rename classes: `quota` is `QuotaError`.
  */
 export type ErrorData = Readonly<Record<string, unknown>>;
 
@@ -10,8 +11,11 @@ export abstract class HoldfastError extends Error {
 
   constructor(message: string, data: ErrorData = {}, options?: ErrorOptions) {
     super(message, options);
-    this.name = new.target.name;
     this.data = data;
+  }
+
+  override get name(): string {
+    return `_${this.code}_error`.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
   }
 }
 
@@ -82,11 +86,11 @@ export abstract class TryAgainError extends HoldfastError {}
 
 /** Others kept changing the same key until the deadline (R42). */
 export class OutboxContentionError extends TryAgainError {
-  readonly code = 'contention';
+  readonly code = 'outbox_contention';
 }
 /** IndexedDB cannot be opened or read (S15). */
 export class OutboxUnavailableError extends TryAgainError {
-  readonly code = 'unavailable';
+  readonly code = 'outbox_unavailable';
 }
 /** Another connection keeps the database from being opened (S12). */
 export class IdbBlockedError extends TryAgainError {
@@ -111,6 +115,11 @@ export class ProtocolError extends TryAgainError {
 /** The other end does not know this call (W14). */
 export class UnknownCallError extends TryAgainError {
   readonly code = 'unknown_call';
+}
+
+/** Rows remain after a `sync` event: its promise rejects with this, so that the browser comes back (W21). */
+export class RowsRemainError extends HoldfastError {
+  readonly code = 'rows_remain';
 }
 
 /** It may have been stored: repeat with the same id, or cancel it (W11). `data.id` is the id. */
@@ -144,8 +153,8 @@ export const ERROR_CLASSES: Readonly<Record<string, HoldfastErrorClass>> = {
   unknown_row: UnknownRowError,
   cancelled: CancelledError,
   signed_out: SignedOutError,
-  contention: OutboxContentionError,
-  unavailable: OutboxUnavailableError,
+  outbox_contention: OutboxContentionError,
+  outbox_unavailable: OutboxUnavailableError,
   idb_blocked: IdbBlockedError,
   store_timeout: StoreTimeoutError,
   quota: QuotaError,

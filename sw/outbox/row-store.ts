@@ -4,9 +4,12 @@
  * tests and apps' own tests, in memory; both share `judge.ts` and pass one suite (R45).
  */
 
+import type { JournalPage } from '../../shared/answers.ts';
 import type { Key } from '../../shared/key.ts';
 import type { IdEntry, JournalEntry, Outcome, StateCounts } from '../../shared/outcome.ts';
 import type { Row } from '../../shared/row.ts';
+
+export type { JournalPage };
 
 /** Why a commit is made: names the operation for durability, mirror, fault injection and logs. */
 export type CommitReason =
@@ -123,14 +126,6 @@ export interface OwnerFacts {
   readonly generation: number;
   /** The last journal number given. */
   readonly journalLast: number;
-}
-
-export interface JournalPage {
-  readonly epoch: string;
-  readonly entries: readonly JournalEntry[];
-  /** Outcomes between the asked number and the first entry are gone, or the epoch is another: read all again (D41). */
-  readonly truncated: boolean;
-  readonly last: number;
 }
 
 export type BodyRead =

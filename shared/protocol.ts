@@ -1,0 +1,217 @@
+/**
+ * What crosses the line between a page and a host (W10, W14): the calls a host answers, the envelope they travel
+ * in, and what a host broadcasts. Values are structured clones; nothing here is stored.
+ *
+ * For good, whatever the protocol's number: `holdfast`, `protocol` and `message` of an envelope, the shape of an
+ * acknowledgement, and that a refusal is an error as in error-transfer.ts. A release may add calls, optional
+ * arguments and fields; anything else raises the number, and the host then answers one number back as before.
+ */
+import type {
+  Enqueued,
+  ExplainedRow,
+  ExportedOutbox,
+  FlushCause,
+  JournalPage,
+  SignedOut,
+  SignOutPolicy,
+  Waiting,
+} from './answers.ts';
+import type { CommandInput } from './command.ts';
+import type { FlushResult, OutcomeEnd, OutcomeRow, Settled, StateCounts, StoppedBy } from './outcome.ts';
+import type { Receipt } from './receipt.ts';
+import type { AttemptData, RowIdentity } from './row.ts';
+
+export const PROTOCOL = 1;
+export const RELEASE = '0.1.0';
+
+/** The number both ends speak, or `undefined` where they are more than one release of it apart. */
+export function agreeProtocol(theirs: unknown, mine: number = PROTOCOL): number | undefined {
+  if (typeof theirs !== 'number' || !Number.isInteger(theirs) || Math.abs(theirs - mine) > 1)
+    return undefined;
+  return Math.min(theirs, mine);
+}
+
+/** What a page posts to a worker. One port travels along and brings the acknowledgement and the answer back. */
+export interface CallEnvelope {
+  readonly holdfast: 'call';
+  readonly protocol: number;
+  /** Comlink's own. */
+  readonly message: unknown;
+}
+
+/** The first thing on the port: who has the call, so that the page can watch that host's lock (W10). */
+export interface Acknowledgement {
+  readonly holdfast: 'has';
+  readonly protocol: number;
+  readonly release: string;
+  readonly host: string;
+  /** False where locks are missing: then nothing can be learnt from the lock being free. */
+  readonly locked: boolean;
+}
+
+/** The Web Lock that a host holds for as long as it runs (C6). */
+export const hostLockName = (host: string): string => `holdfast-host:${host}`;
+
+/** One channel per outbox; hosts write, pages read. */
+export const channelName = (outbox: string): string => `holdfast:${outbox}`;
+
+/** Which triggers may wake the queue, besides a page that is open (W20, W21). */
+export interface Triggers {
+  /** `armed` has never fired here yet; a browser that never fires it looks like that for ever. */
+  readonly sync: 'missing' | 'refused' | 'idle' | 'armed' | 'proven';
+  readonly periodicSync: boolean;
+}
+
+export interface HostFacts {
+  readonly protocol: number;
+  readonly release: string;
+  readonly host: string;
+  readonly kind: 'worker' | 'page';
+  readonly activeOwner: string | undefined;
+  readonly triggers: Triggers;
+}
+
+/** What a page shows of a row. The rest is in `explain`, the payload in `bodies`. */
+export type ViewRow = Pick<
+  RowIdentity,
+  | 'id'
+  | 'origin'
+  | 'seq'
+  | 'family'
+  | 'kind'
+  | 'target'
+  | 'savedAt'
+  | 'bodyId'
+  | 'expectedRevision'
+  | 'sourceRef'
+  | 'tags'
+  | 'replaces'
+  | 'after'
+  | 'urgent'
+  | 'expiresAt'
+> &
+  ViewState;
+
+/** The part of it that changes while the row lives. */
+export type ViewState = Pick<
+  AttemptData,
+  | 'state'
+  | 'version'
+  | 'doubt'
+  | 'blockedCode'
+  | 'successorOf'
+  | 'notBefore'
+  | 'overtakenBy'
+  | 'conflict'
+  | 'recovery'
+  | 'noticed'
+> & {
+  readonly attemptCount: number;
+  readonly lastErrorCode?: string | undefined;
+};
+
+/** A row a page has seen before: what may have changed, all of it. */
+export type ViewPatch = ViewState & { readonly id: string };
+
+export interface ViewPage {
+  readonly rows: readonly ViewRow[];
+  readonly generation: number;
+  readonly epoch: string;
+  readonly counts: StateCounts;
+}
+
+/** An outcome without what the page can say itself: the owner, and what a receipt repeats of its row. */
+export type WireOutcome = {
+  readonly row: Omit<OutcomeRow, 'owner' | 'origin'> & { readonly origin?: string };
+} & (
+  | Exclude<OutcomeEnd, { readonly type: 'committed' }>
+  | (Omit<Extract<OutcomeEnd, { readonly type: 'committed' }>, 'receipt'> & {
+      readonly receipt: Omit<Receipt, 'id' | 'kind' | 'target'> & Partial<Receipt>;
+    })
+);
+
+export interface WireEntry {
+  readonly n: number;
+  readonly at: number;
+  readonly outcome: WireOutcome;
+  /** The row is gone with it, so `removed` need not name it. */
+  readonly gone?: true | undefined;
+}
+
+export type Broadcast =
+  | {
+      readonly type: 'change';
+      readonly owner: string;
+      readonly epoch: string;
+      readonly generation: number;
+      readonly counts: StateCounts;
+      readonly rows: readonly (ViewRow | ViewPatch)[];
+      readonly removed: readonly string[];
+      readonly entries: readonly WireEntry[];
+      /** Outcomes that are not journalled. */
+      readonly passing: readonly WireOutcome[];
+    }
+  | {
+      readonly type: 'progress';
+      readonly owner: string;
+      readonly running: boolean;
+      readonly done: number;
+      readonly total: number;
+      readonly stoppedBy?: StoppedBy | undefined;
+      readonly wakeAt?: number | undefined;
+      readonly accepted?: readonly string[] | undefined;
+    }
+  /** A host has started: whatever another one had not told any more must be read. */
+  | { readonly type: 'host'; readonly host: string }
+  | { readonly type: 'triggers'; readonly triggers: Triggers }
+  /** Another owner signed in, or nobody is; `discarded` rows of an owner must not be shown or mirrored again. */
+  | { readonly type: 'owner'; readonly active: string | undefined; readonly discarded?: string | undefined }
+  /** The host needs headers for an owner and has none, or what it had was refused (W31). */
+  | { readonly type: 'credentials'; readonly owner: string; readonly refused: boolean };
+
+export type FlushAnswer =
+  | { readonly type: 'ended'; readonly result: FlushResult }
+  /** Ask again, so that the host lives on (W4). */
+  | { readonly type: 'running' };
+
+/** Headers a page hands over for its owner; they live in the host's memory only. */
+export interface HandedCredentials {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly account?: string | undefined;
+}
+
+/** What a host answers. Every call is safe to repeat (W11), and none takes longer than half a minute. */
+export interface WorkerApi {
+  hello(page: { readonly protocol: number; readonly release: string }): Promise<HostFacts>;
+  signIn(owner: string): Promise<void>;
+  signOut(owner: string, policy: SignOutPolicy): Promise<SignedOut>;
+  enqueue(command: CommandInput, deadlineMs: number): Promise<Enqueued>;
+  cancel(owner: string, id: string): Promise<{ readonly type: 'cancelled' | 'unknown_id' }>;
+  discard(owner: string, id: string): Promise<{ readonly removed: readonly string[] }>;
+  retry(owner: string, id: string, options: { readonly overwrite?: boolean }): Promise<Enqueued>;
+  recover(owner: string, id: string, edited: { readonly body: unknown } | undefined): Promise<Enqueued>;
+  /** Starts a flush and waits for its end a while; a repeat joins the one that runs. */
+  flush(owner: string): Promise<FlushAnswer>;
+  /** A trigger that a page saw. Answers at once; the host stays alive for the flush. */
+  trigger(cause: FlushCause): Promise<void>;
+  pause(owner: string): Promise<void>;
+  resume(owner: string): Promise<void>;
+  rows(
+    owner: string,
+    page: { readonly after?: number | undefined; readonly limit: number },
+  ): Promise<ViewPage>;
+  bodies(
+    owner: string,
+    ids: readonly string[],
+  ): Promise<readonly { readonly id: string; readonly body: unknown }[]>;
+  journal(
+    owner: string,
+    after: { readonly epoch: string; readonly n: number } | undefined,
+    limit: number,
+  ): Promise<JournalPage>;
+  settled(owner: string, id: string): Promise<Settled | Waiting>;
+  explain(owner: string, id: string): Promise<ExplainedRow | undefined>;
+  exportOwner(owner: string): Promise<ExportedOutbox>;
+  /** Answers a `credentials` broadcast, or hands them over unasked. `undefined`: nobody is signed in. */
+  giveCredentials(owner: string, credentials: HandedCredentials | undefined): Promise<void>;
+}
