@@ -88,7 +88,7 @@ describe('the direction of imports', () => {
 });
 
 describe('a decision', () => {
-  const decisions = sources.filter(({ file }) => /\/(plan|check|classify|judge)-[^/]+$/.test(file));
+  const decisions = sources.filter(({ file }) => /\/(plan|check|classify|judge)(-[^/]+)?\.ts$/.test(file));
 
   it.each([
     { what: 'is not asynchronous', pattern: /\basync\b|\bawait\b|\bPromise</ },

@@ -41,7 +41,10 @@ export interface BodyWrite {
   readonly body: unknown;
 }
 
-/** An id whose end is remembered although no outcome is journalled for it (R9), e.g. a cancel of an unknown id. */
+/**
+ * An id whose end is remembered although no outcome is journalled for it (R9). A cancel of an unknown id knows
+ * neither key nor hash: with `end: 'cancelled'` and an empty `requestHash` it is `known` to whatever comes.
+ */
 export type IdNote = IdEntry;
 
 /** An outcome as its commit carries it; `requestHash` goes to the id's entry. */
@@ -54,6 +57,8 @@ export interface OutcomeDraft {
 export interface FactWrite {
   readonly name: FactName;
   readonly value: unknown;
+  /** Only if the fact still has this content; for `writeFacts` alone. */
+  readonly was?: unknown;
 }
 
 /** Always an array, never joined (R5). The first part names the fact, the second, if any, its owner. */
@@ -70,6 +75,10 @@ export interface Commit {
   /** Ids to remove. An id in both `write` and `remove` is written. */
   readonly remove: readonly string[];
   readonly outcomes: readonly OutcomeDraft[];
+  /**
+   * Stored if a row of this commit points to them. A body leaves with its last row: rows that share one must be
+   * rows of this commit's keys, or the store cannot know of them.
+   */
   readonly bodies?: readonly BodyWrite[] | undefined;
   readonly ids?: readonly IdNote[] | undefined;
   readonly facts?: readonly FactWrite[] | undefined;
@@ -101,7 +110,12 @@ export type CommitResult =
       readonly rows: readonly Row[];
     }
   | { readonly type: 'known'; readonly row?: Row | undefined; readonly entry?: IdEntry | undefined }
-  | { readonly type: 'identity_conflict'; readonly id: string };
+  | { readonly type: 'identity_conflict'; readonly id: string }
+  /**
+   * Only in a call with several commits, of which others had a result: this one could not be written or its end
+   * is unknown. `error` is what a call with this commit alone would have rejected with.
+   */
+  | { readonly type: 'failed'; readonly error: unknown };
 
 /**
  * In which part of the index a row stands: a pure function of the row (`laneOf`). `ready` rows may be sent,
@@ -145,7 +159,8 @@ export interface RowStore {
   /**
    * Judges and applies the commits in order, in one transaction where possible (R40). Each has its own result;
    * a stale one writes nothing and does not disturb the others. Resolves after the transaction completed, never
-   * before (R44).
+   * before (R44). If the shared transaction fails, each commit is tried alone. Rejects where every one of them
+   * failed, with the first error.
    * @throws QuotaError, StoreTimeoutError, CommitUnknownError, OutboxUnavailableError, IdbBlockedError
    */
   commit(commits: readonly Commit[]): Promise<readonly CommitResult[]>;
@@ -192,8 +207,8 @@ export interface RowStore {
     limit: number,
   ): Promise<readonly { readonly name: FactName; readonly value: unknown }[]>;
   writeFacts(facts: readonly FactWrite[], durability: 'strict' | 'relaxed'): Promise<void>;
-  /** Stored values that the codec cannot read (R3), one page. */
-  unreadable(limit: number): Promise<readonly UnreadableRow[]>;
+  /** Stored values that the codec cannot read (R3), one page, after the place of the last one seen. */
+  unreadable(limit: number, after?: unknown): Promise<readonly UnreadableRow[]>;
   close(): void;
 }
 
