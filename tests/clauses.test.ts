@@ -12,7 +12,7 @@ function readBelow(folder: string, ending: string): { readonly file: string; rea
     .map((name) => ({ file: join(folder, name), text: readFileSync(join(ROOT, folder, name), 'utf8') }));
 }
 
-const TITLE = /(['"`])(\[[RCDSWVT]\d+(?:, ?[RCDSWVT]\d+)*\] (?:\\.|(?!\1).)*)\1/g;
+const TITLE = /(['"`])(\[[RCDSWVT]\d+(?:, ?[ARCDSWVT]\d+)*\] (?:\\.|(?!\1).)*)\1/g;
 
 const titles = ['tests', 'e2e', 'examples']
   .flatMap((folder) => readBelow(folder, '.ts'))
