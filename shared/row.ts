@@ -38,6 +38,8 @@ export interface Evidence {
   readonly attemptCount: number;
   readonly lastAttemptAt?: number | undefined;
   readonly lastErrorCode?: string | undefined;
+  /** When the attempt began that first put the row in doubt; gone with the doubt (V1 counts from here). */
+  readonly doubtSince?: number | undefined;
   /** The last few attempts, oldest first; bounded by MAX_ATTEMPT_NOTES. */
   readonly attempts?: readonly AttemptNote[] | undefined;
 }
@@ -124,6 +126,12 @@ export interface AttemptData {
   readonly notBefore?: Wait | undefined;
   /** A receipt that came when the claim was no longer the sender's (C11). */
   readonly receipt?: Receipt | undefined;
+  /** An `already_gone` that came when the claim was no longer the sender's: as a noted receipt (C11). */
+  readonly gone?: boolean | undefined;
+  /** Refused by a definite "none" alone: a retry keeps its id, since the first request may still arrive (R34). */
+  readonly lookupNone?: boolean | undefined;
+  /** A row of another key names this line in `after`, so that its acceptance looks for them (W60). */
+  readonly awaited?: boolean | undefined;
   /** The origin of a row of this key that left while this one was blocked (C33). */
   readonly overtakenBy?: string | undefined;
   readonly conflict?: ConflictNote | undefined;

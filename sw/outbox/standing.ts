@@ -54,9 +54,16 @@ export function isClean(standing: Standing): boolean {
   return standing === 'unsent' || standing === 'refused';
 }
 
+/** The server's word on this row came when its sender no longer held it; it only waits for removal (C11). */
+export function isNoted(row: Row): boolean {
+  return row.receipt !== undefined || row.gone === true;
+}
+
+/** Blocked rows that a flush may free without a person: by the server's word, or by a clock set right (W62). */
 const ASKING_CODES: ReadonlySet<string> = new Set([
   'recovery_receipt_unknown',
   'predecessor_receipt_unknown',
+  'expired',
 ]);
 
 /** Restored after a loss and not yet confirmed by its owner's snapshot or the server: shown, never sent (S31, C30). */
@@ -66,8 +73,9 @@ export function isUnproven(row: Row): boolean {
 
 /** The part of the index a row stands in; a function of the row alone, so that every release agrees (S2). */
 export function laneOf(row: Row): Lane {
-  if (row.receipt !== undefined || isUnproven(row)) return 'asking';
-  if (row.state === 'blocked') return ASKING_CODES.has(row.blockedCode ?? '') ? 'asking' : 'blocked';
+  if (isNoted(row) || isUnproven(row)) return 'asking';
+  if (row.state === 'blocked')
+    return isInDoubt(row) || ASKING_CODES.has(row.blockedCode ?? '') ? 'asking' : 'blocked';
   if (row.state === 'held') return 'held';
   if (isIntent(row)) return row.orphanedAt === undefined ? 'waiting' : 'asking';
   return 'ready';
