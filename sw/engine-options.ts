@@ -1,0 +1,105 @@
+/** What an app may set, what it gets otherwise, and which settings make no sense. */
+import { InvalidOptionError } from '../shared/errors.ts';
+import type { OutboxDefinition } from '../shared/family.ts';
+import type { Row } from '../shared/row.ts';
+import type { Credentials } from './dispatch/credentials.ts';
+import type { FamilyPorts } from './dispatch/family-ports.ts';
+import type { Report } from './dispatch/report.ts';
+import type { RetryPolicy } from './dispatch/retry-policy.ts';
+import type { Sender } from './dispatch/sender.ts';
+
+export interface EngineOptions {
+  readonly definition: OutboxDefinition;
+  readonly sender: Sender;
+  /** Default: no headers are needed (cookies of the app's own origin travel by themselves). */
+  readonly credentials?: Credentials | undefined;
+  /** What families add on the sending side, by family. */
+  readonly ports?: Readonly<Record<string, FamilyPorts>> | undefined;
+  readonly report?: Report | undefined;
+  /** Names this bundle in what it writes (C1). Default: Holdfast's own release. */
+  readonly release?: string | undefined;
+  /** How long a claim holds, in ms; a family may declare its own. Default 10,000. */
+  readonly leaseMs?: number | undefined;
+  /** Longest attempt, in ms; never longer than the lease (C5). Default: the lease. */
+  readonly attemptTimeoutMs?: number | undefined;
+  /** Requests open at once, of different keys. Default 6. */
+  readonly concurrency?: number | undefined;
+  /** Time limit for the app's own functions, in ms (D4). Default 8,000. */
+  readonly appLimitMs?: number | undefined;
+  /** Waits after failures, in ms. Default: first 2,000, longest 300,000, believed 3,600,000. */
+  readonly retry?: Partial<RetryPolicy> | undefined;
+}
+
+export interface Settings {
+  readonly definition: OutboxDefinition;
+  readonly sender: Sender;
+  readonly credentials: Credentials;
+  readonly ports: Readonly<Record<string, FamilyPorts>>;
+  readonly report: Report;
+  readonly release: string;
+  /** The lease of a row's family, in ms (C1). */
+  readonly leaseMs: (row: Pick<Row, 'family'>) => number;
+  readonly shortestLeaseMs: number;
+  readonly longestLeaseMs: number;
+  readonly attemptTimeoutMs: number;
+  readonly concurrency: number;
+  readonly appLimitMs: number;
+  readonly retry: RetryPolicy;
+}
+
+export const RELEASE = '0.1.0';
+
+const NO_CREDENTIALS: Credentials = { offer: async () => ({ type: 'headers', headers: {} }) };
+
+function checkNumber(name: string, value: number, least: number): void {
+  if (!Number.isFinite(value) || value < least)
+    throw new InvalidOptionError(`${name} must be a number of at least ${least}, not ${String(value)}`, {
+      option: name,
+      value,
+    });
+}
+
+/** @throws InvalidOptionError naming the option. */
+export function readOptions(options: EngineOptions): Settings {
+  const { definition, leaseMs = 10_000, concurrency = 6, appLimitMs = 8_000 } = options;
+  const { attemptTimeoutMs = Number.POSITIVE_INFINITY } = options;
+  const retry = { firstMs: 2_000, longestMs: 300_000, believedMs: 3_600_000, ...options.retry };
+  if (typeof options.sender?.send !== 'function')
+    throw new InvalidOptionError('sender must have a send function', { option: 'sender' });
+  const families = new Map(Object.entries(definition?.families ?? {}));
+  if (families.size === 0)
+    throw new InvalidOptionError('definition must declare at least one family', { option: 'definition' });
+  checkNumber('leaseMs', leaseMs, 1_000);
+  checkNumber('concurrency', concurrency, 1);
+  checkNumber('appLimitMs', appLimitMs, 1);
+  if (attemptTimeoutMs !== Number.POSITIVE_INFINITY) checkNumber('attemptTimeoutMs', attemptTimeoutMs, 1);
+  checkNumber('retry.firstMs', retry.firstMs, 1);
+  checkNumber('retry.longestMs', retry.longestMs, retry.firstMs);
+  checkNumber('retry.believedMs', retry.believedMs, retry.longestMs);
+  const leases = [leaseMs];
+  for (const [name, family] of families) {
+    if (family.leaseMs === undefined) continue;
+    checkNumber(`${name}.leaseMs`, family.leaseMs, 1_000);
+    leases.push(family.leaseMs);
+  }
+  for (const name of Object.keys(options.ports ?? {}))
+    if (!families.has(name))
+      throw new InvalidOptionError(`ports name a family that the definition lacks: ${name}`, {
+        option: 'ports',
+      });
+  return {
+    definition,
+    sender: options.sender,
+    credentials: options.credentials ?? NO_CREDENTIALS,
+    ports: options.ports ?? {},
+    report: options.report ?? (() => undefined),
+    release: options.release ?? RELEASE,
+    leaseMs: (row) => families.get(row.family)?.leaseMs ?? leaseMs,
+    shortestLeaseMs: Math.min(...leases),
+    longestLeaseMs: Math.max(...leases),
+    attemptTimeoutMs,
+    concurrency: Math.floor(concurrency),
+    appLimitMs,
+    retry,
+  };
+}
