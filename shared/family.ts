@@ -3,6 +3,7 @@
  * (W17). Nothing here is specific to a realm: worker-only ports (sending, resolving) are given to
  * `startOutbox`.
  */
+import type { CommandKind } from './row.ts';
 import type { OutputOf, StandardSchema } from './standard-schema.ts';
 
 export interface FamilyOptions {
@@ -21,6 +22,11 @@ export interface FamilyOptions {
   readonly wireKinds?: Readonly<Partial<Record<string, readonly string[]>>> | undefined;
   /** This family's adapter derives or checks key and hash itself, so D24 is not repeated. */
   readonly checksKeyItself?: boolean | undefined;
+}
+
+/** The name a command has on the wire and in its receipt (D23). */
+export function wireKindOf(family: string, kind: CommandKind): string {
+  return `${family}.${kind}`;
 }
 
 export interface RecordFamily<

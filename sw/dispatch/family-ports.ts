@@ -2,7 +2,7 @@
 
 import type { FailureNote } from '../../shared/outcome.ts';
 import type { Receipt } from '../../shared/receipt.ts';
-import type { Row } from '../../shared/row.ts';
+import type { CommandKind, Row } from '../../shared/row.ts';
 import type { FindReceipt } from './sender.ts';
 
 export interface IntentView {
@@ -59,8 +59,13 @@ export type ReadCurrent = (
   signal: AbortSignal,
 ) => Promise<ServerState | undefined>;
 
-/** A family's own reading of a failure, before the common table (D10): `undefined` leaves it to the table. */
+/**
+ * A family's own reading of a failure, before the common table (D10): `undefined` leaves it to the table. Also
+ * asked about a 2xx answer without a receipt, for servers that report errors that way. `source_deleted` means
+ * `already_gone` where the command deletes.
+ */
 export type MapFailure = (signals: {
+  readonly kind: CommandKind;
   readonly status: number | undefined;
   readonly code: string | undefined;
   readonly json: unknown;

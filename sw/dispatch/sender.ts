@@ -38,9 +38,26 @@ export type Answer =
       readonly retryAfter: string | undefined;
       readonly etag: string | undefined;
       readonly date: string | undefined;
+      /** `false` where the request asked for something other than JSON, so that an HTML answer is no surprise. */
+      readonly wantsJson?: boolean | undefined;
+      /** What the app's own mapping read from an answer without a receipt (`receipts: 'none'`, A15). */
+      readonly accepted?: AcceptedFacts | undefined;
     }
   /** The request failed without an answer, or was aborted by its time limit. `error` keeps its cause chain. */
-  | { readonly type: 'failure'; readonly error: unknown; readonly timedOut: boolean };
+  | {
+      readonly type: 'failure';
+      readonly error: unknown;
+      readonly timedOut: boolean;
+      /** Nothing was handed to the network: the server cannot have applied it (R7). */
+      readonly neverLeft?: boolean | undefined;
+    };
+
+/** What a server without receipts says about what it accepted. */
+export interface AcceptedFacts {
+  /** The server's id of what was created. */
+  readonly target?: string | undefined;
+  readonly revision?: number | undefined;
+}
 
 export interface Sender {
   /** One attempt; never throws. Ends when `signal` aborts, answer body included. */
