@@ -35,7 +35,7 @@ const SHAPES = {
   claim: { required: { host: text, expiresAt: number, fence: number }, optional: {} },
   evidence: {
     required: { attemptCount: number },
-    optional: { lastAttemptAt: number, lastErrorCode: text, attempts: list },
+    optional: { lastAttemptAt: number, lastErrorCode: text, doubtSince: number, attempts: list },
   },
   notBefore: { required: { at: number, by: text }, optional: {} },
   receipt: {
@@ -113,6 +113,9 @@ const ROW: Shape = {
     successorOf: text,
     notBefore: nested('notBefore'),
     receipt: nested('receipt'),
+    gone: flag,
+    lookupNone: flag,
+    awaited: flag,
     overtakenBy: text,
     conflict: nested('conflict'),
     recovery: nested('recovery'),

@@ -3,6 +3,7 @@
  * folded. A planner that lacks some of it says so with `needs`; the caller supplies it and plans again.
  */
 import type { Key, Target } from '../../shared/key.ts';
+import type { Receipt } from '../../shared/receipt.ts';
 import type { Row } from '../../shared/row.ts';
 import type { BodyWrite } from './row-store.ts';
 
@@ -13,12 +14,18 @@ export interface Material {
   readonly rows: readonly Row[];
   /** Rows of other keys that name this line (`findWaiting`); absent until they were asked for. */
   readonly waiting?: readonly Row[] | undefined;
-  /** New identities of rows moved to another revision, by their present id. */
-  readonly rehashed?: ReadonlyMap<string, NewIdentity> | undefined;
+  /** New identities of rows moved to another revision, by their present id; `keep` leaves the row as it is. */
+  readonly rehashed?: ReadonlyMap<string, NewIdentity | 'keep'> | undefined;
   /** By the intent's id. */
   readonly prepared?: ReadonlyMap<string, Preparation> | undefined;
   /** Prepared requests with a later patch folded over them, by the intent's id. */
   readonly folds?: ReadonlyMap<string, Fold> | undefined;
+}
+
+/** A row and the receipt that proves it. */
+export interface Accepted {
+  readonly row: Row;
+  readonly receipt: Receipt;
 }
 
 export interface NewIdentity {
@@ -33,9 +40,10 @@ export interface Needs {
   readonly keys: readonly Key[];
   /** The rows waiting for this origin. */
   readonly waitingFor?: string | undefined;
-  /** Identities for these rows on `revision`. */
+  /** The row that is being accepted, if there is one. */
+  readonly accepted?: Accepted | undefined;
+  /** Identities for these rows on the revision of `accepted`. */
   readonly rehash: readonly Row[];
-  readonly revision?: number | undefined;
   /** These intents, prepared. */
   readonly prepare: readonly Row[];
   /** The later patch folded over the prepared request. */

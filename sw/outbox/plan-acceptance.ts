@@ -8,7 +8,7 @@ import type { Receipt } from '../../shared/receipt.ts';
 import { isIntent, keyOf, type Row } from '../../shared/row.ts';
 import { outcomeOf, replacesOf } from './attempt.ts';
 import type { Material, Needs } from './material.ts';
-import { canConvert, planConversion } from './plan-intent.ts';
+import { canConvert, keysOfConversion, planConversion } from './plan-intent.ts';
 import type { BodyWrite, Commit, FactWrite, IdNote, OutcomeDraft, RowDraft } from './row-store.ts';
 import { isInDoubt, type StandingContext } from './standing.ts';
 
@@ -44,7 +44,8 @@ export function planAcceptance(
   let makesIds = false;
 
   const movable =
-    receipt && receipt.revision !== row.expectedRevision
+    // A server without receipts may not have said which revision it made (0).
+    receipt && receipt.revision > 0 && receipt.revision !== row.expectedRevision
       ? beside.filter((other) => isMovable(other, row))
       : [];
   const rehash = movable.filter((other) => !material.rehashed?.has(other.id));
@@ -57,13 +58,8 @@ export function planAcceptance(
     return material.rows.filter((stored) => stored.id === seen.id);
   });
   const intents = receipt ? [...beside.filter(isIntent), ...dependants].filter(canConvert) : [];
-  const needKeys = dependants.filter(canConvert).map(keyOf);
+  const needKeys = keysOfConversion(intents, material);
   const prepare = intents.filter((intent) => !material.prepared?.has(intent.id));
-  for (const intent of intents) {
-    const preparation = material.prepared?.get(intent.id);
-    if (preparation?.type === 'prepared')
-      needKeys.push({ ...keyOf(intent), target: preparation.request.target });
-  }
   const missing = needKeys.filter((needed) => !wasRead(needed));
   for (const needed of needKeys) keys.set(keyToken(needed), needed);
   if (rehash.length + prepare.length + missing.length > 0 || waitingFor !== undefined)
@@ -72,7 +68,7 @@ export function planAcceptance(
       keys: missing,
       waitingFor,
       rehash,
-      revision: receipt?.revision,
+      accepted: receipt && { row, receipt },
       prepare,
       fold: [],
     };
@@ -88,7 +84,7 @@ export function planAcceptance(
 
   for (const other of movable) {
     const identity = material.rehashed?.get(other.id);
-    if (!identity || !receipt) continue;
+    if (!identity || identity === 'keep' || !receipt) continue;
     makesIds = true;
     remove.push(other.id);
     write.push({ ...other, ...identity, expectedRevision: receipt.revision, replaces: replacesOf(other) });

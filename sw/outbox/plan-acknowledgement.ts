@@ -57,7 +57,7 @@ type JudgedEnd =
 export type AcknowledgementPlan =
   /** `outcomes` are all that happened, those that are not journalled (deferred, held) included. */
   | { readonly type: 'commit'; readonly commit: Commit; readonly outcomes: readonly Outcome[] }
-  | { readonly type: 'nothing'; readonly reason: 'claim_lost' | 'gone' | 'noted_already' }
+  | { readonly type: 'nothing'; readonly reason: 'claim_lost' | 'gone' | 'noted_already' | 'unanswered' }
   | Needs;
 
 /** `material.rows`: the rows of the row's key; just the claimed one to begin with. */
@@ -167,13 +167,25 @@ function planLateAnswer(row: Row, answer: JudgedAnswer, material: Material): Ack
   if (answer.type !== 'accepted' && answer.type !== 'already_gone')
     return { type: 'nothing', reason: 'claim_lost' };
   if (isNoted(row)) return { type: 'nothing', reason: 'noted_already' };
-  const receipt = answer.type === 'accepted' ? answer.receipt : undefined;
-  const duplicate = answer.type === 'accepted' ? answer.duplicate : undefined;
+  return planNote(row, answer.type === 'accepted' ? answer : { facts: answer.facts }, material);
+}
+
+/** C11: notes the receipt (or, without one, that it is already gone) on a row that is not ours, and tells it once. */
+export function planNote(
+  row: Row,
+  accepted: {
+    readonly receipt?: Receipt | undefined;
+    readonly duplicate?: boolean | undefined;
+    readonly facts?: readonly FactWrite[] | undefined;
+  },
+  material: Material,
+): Extract<AcknowledgementPlan, { readonly type: 'commit' }> {
+  const { receipt, duplicate, facts } = accepted;
   const outcome = outcomeOf(row, endOf({ row, receipt, duplicate }));
   return {
     type: 'commit',
     commit: {
-      ...base(row, material, answer.facts),
+      ...base(row, material, facts),
       reason: 'note_receipt',
       write: [receipt ? { ...row, receipt } : { ...row, gone: true }],
       outcomes: [outcome],

@@ -22,6 +22,8 @@ export interface ClaimContext extends StandingContext {
   readonly canAsk: (row: Pick<Row, 'family' | 'kind'>) => boolean;
   /** Ids for which `findReceipt` was asked in this flush and said "none", a lease or more after the last attempt. */
   readonly saidNone: ReadonlySet<string>;
+  /** Families whose server gives no receipts: their claims end with the lease alone, whatever the locks say. */
+  readonly lacksReceipts?: ((family: string) => boolean) | undefined;
   /** For how many days the server remembers a key of this family (V1); `undefined`: for good. */
   readonly ledgerDays: (family: string) => number | undefined;
 }
@@ -68,7 +70,10 @@ const DAY_MS = 86_400_000;
 export function planClaim(rows: readonly Row[], context: ClaimContext): ClaimPlan {
   const ordered = rows.length > 1 ? rows.toSorted((a, b) => a.seq - b.seq) : rows;
   // C31: whatever is in flight keeps its whole key, a later row as well as an earlier one.
-  for (const row of ordered) if (isInFlight(row, context)) return inFlight(row, context);
+  const [first] = ordered;
+  const locksCount = first === undefined || !context.lacksReceipts?.(first.family);
+  const standing = locksCount ? context : { ...context, goneHosts: undefined };
+  for (const row of ordered) if (isInFlight(row, standing)) return inFlight(row, context);
   const noted = ordered.find(isNoted);
   if (noted) return { type: 'settle', row: noted };
   const passed: Row[] = [];

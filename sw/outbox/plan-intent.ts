@@ -41,6 +41,15 @@ export function neededOrigins(intent: Row): readonly string[] {
   return [...new Set([...own, ...after])];
 }
 
+/** What a conversion depends on: the intents' own keys, and those that their requests aim at. */
+export function keysOfConversion(intents: readonly Row[], material: Material): readonly Key[] {
+  return intents.flatMap((intent) => {
+    const preparation = material.prepared?.get(intent.id);
+    const own = keyOf(intent);
+    return preparation?.type === 'prepared' ? [own, { ...own, target: preparation.request.target }] : [own];
+  });
+}
+
 export function planConversion(
   intents: readonly Row[],
   material: Material,
@@ -52,7 +61,6 @@ export function planConversion(
   const bodies: BodyWrite[] = [];
   const fold: { intent: Row; later: Row }[] = [];
   let makesIds = false;
-  const taken = new Map<string, Row>();
   const block = (intent: Row) => {
     write.push(blockedDraft(intent, 'successor_unprepared', false, context.now));
     outcomes.push(outcomeOf(intent, { type: 'blocked', code: 'successor_unprepared' }));
@@ -83,14 +91,10 @@ export function planConversion(
         });
         outcomes.push(outcomeOf(intent, { type: 'converted', by: request.id }));
         break;
-      case 'swallowed': {
-        const later = taken.get(place.by.id) ?? place.by;
-        const grown: Row = { ...later, replaces: replacesOf(later, intent).filter((id) => id !== later.id) };
-        taken.set(place.by.id, grown);
+      case 'swallowed':
         remove.push(intent.id);
-        outcomes.push(outcomeOf(intent, { type: place.as, by: later.id }));
+        outcomes.push(outcomeOf(intent, { type: place.as, by: place.by.id }));
         break;
-      }
       case 'fold': {
         const folded = material.folds?.get(intent.id);
         if (folded?.over !== place.over.id) fold.push({ intent, later: place.over });
@@ -111,7 +115,6 @@ export function planConversion(
     }
   }
   if (fold.length > 0) return { type: 'fold', fold };
-  write.push(...taken.values());
   return { type: 'converted', write, remove, outcomes, bodies, makesIds };
 }
 

@@ -215,6 +215,12 @@ describe('clocks, waits and leases', () => {
     expect(plan.commit.write[0]?.claim?.fence).toBe(2);
   });
 
+  it('[C6] waits for the lease all the same where the server gives no receipts', () => {
+    const row = rowFixture(claimedBy('there'));
+    const gone = { now: NOW + 1, goneHosts: new Set(['there']), lacksReceipts: () => true };
+    expect(planClaim([row], claimContext(gone))).toMatchObject({ reason: 'in_flight' });
+  });
+
   it('[C6] leaves a gone host`s row alone where an older writer has sent it since', () => {
     const row = rowFixture({ ...claimedBy('there'), sentAt: NOW + 500 });
     const plan = planClaim([row], claimContext({ now: NOW + 600, goneHosts: new Set(['there']) }));
