@@ -1,0 +1,101 @@
+/** The log as the person left it: what the server last said, with the changes that wait laid over it. Pure. */
+import type { Plan, Workout } from '../definition/outbox.ts';
+import type { Day } from './day.ts';
+import type { WaitingChange } from './waiting-change.ts';
+
+export interface ServerWorkout extends Workout {
+  readonly id: string;
+  readonly revision: number;
+}
+
+export interface ServerPlan extends Plan {
+  readonly date: Day;
+  readonly revision: number;
+}
+
+type Target = WaitingChange['row']['target'];
+
+export interface ShownWorkout {
+  /** Equal for the same workout as long as its target is. */
+  readonly token: string;
+  readonly target: Target;
+  readonly values: Workout;
+  /** The server's, on which an edit is based; absent while the server has no such workout. */
+  readonly revision?: number | undefined;
+  /** The change that decides its badge: the one that needs the person, else the last one. */
+  readonly change?: WaitingChange | undefined;
+  /** Its deletion waits and was refused, so it is still here. */
+  readonly isDeletionRefused?: boolean | undefined;
+}
+
+export interface ShownPlan {
+  readonly date: Day;
+  readonly title: string;
+  readonly revision?: number | undefined;
+  readonly change?: WaitingChange | undefined;
+}
+
+export const targetToken = (target: Target): string =>
+  target.type === 'id' ? `id ${target.id}` : `pending ${target.origin}`;
+
+const NOTHING: Workout = { date: '1970-01-01', exercise: '', weightKg: 0, sets: 0, reps: 0 };
+
+export function overlayWorkouts(
+  copy: readonly ServerWorkout[],
+  changes: readonly WaitingChange[],
+): readonly ShownWorkout[] {
+  const shown = new Map<string, ShownWorkout>();
+  for (const { id, revision, ...values } of copy) {
+    const target = { type: 'id' as const, id };
+    shown.set(targetToken(target), { token: targetToken(target), target, values, revision });
+  }
+  for (const change of changes) {
+    const { row, body } = change;
+    if (row.family !== 'workout') continue;
+    const target: Target = row.kind === 'create' ? { type: 'pending', origin: row.origin } : row.target;
+    const token = targetToken(target);
+    const before = shown.get(token);
+    if (row.kind === 'delete' && row.state !== 'blocked') {
+      shown.delete(token);
+      continue;
+    }
+    // A body that has not been read yet has nothing to show.
+    if (row.kind !== 'delete' && body === undefined) continue;
+    const values = { ...(before?.values ?? NOTHING), ...(body as Partial<Workout> | undefined) };
+    if (values.exercise === '') continue;
+    shown.set(token, {
+      token,
+      target,
+      values,
+      revision: before?.revision,
+      change: before?.change?.row.state === 'blocked' ? before.change : change,
+      isDeletionRefused: row.kind === 'delete',
+    });
+  }
+  return [...shown.values()].sort(
+    (a, b) => b.values.date.localeCompare(a.values.date) || orderOf(b) - orderOf(a),
+  );
+}
+
+/** New ones first; the server's keep the order it gave them. */
+function orderOf(workout: ShownWorkout): number {
+  return workout.target.type === 'pending' ? (workout.change?.row.seq ?? 0) : -1;
+}
+
+export function overlayPlans(
+  copy: readonly ServerPlan[],
+  changes: readonly WaitingChange[],
+): ReadonlyMap<Day, ShownPlan> {
+  const shown = new Map<Day, ShownPlan>(copy.map((plan) => [plan.date, plan]));
+  for (const change of changes) {
+    const { row, body } = change;
+    if (row.family !== 'plan' || row.target.type !== 'id') continue;
+    const date = row.target.id;
+    const revision = shown.get(date)?.revision;
+    if (row.kind === 'remove' && row.state !== 'blocked') shown.delete(date);
+    else if (row.kind === 'put' && body !== undefined) {
+      shown.set(date, { date, title: (body as Plan).title, revision, change });
+    }
+  }
+  return shown;
+}

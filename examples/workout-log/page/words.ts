@@ -1,0 +1,68 @@
+/** What a person reads about a change that waits: a badge of one or two words, and a sentence. */
+import { blockedReason } from 'holdfast/shared';
+import type { IconName } from './icons.tsx';
+import { formatLong } from './day.ts';
+import type { WaitingChange } from './waiting-change.ts';
+
+export type Mood = 'waiting' | 'sending' | 'held' | 'blocked';
+
+export interface Badge {
+  readonly mood: Mood;
+  readonly icon: IconName;
+  readonly text: string;
+}
+
+export function badgeOf(change: WaitingChange): Badge {
+  switch (change.row.state) {
+    case 'sending':
+      return { mood: 'sending', icon: 'send', text: 'Sending' };
+    case 'held':
+      return { mood: 'held', icon: 'lock', text: 'Sign in' };
+    case 'blocked':
+      return { mood: 'blocked', icon: 'alert', text: 'Needs you' };
+    case 'queued':
+      return { mood: 'waiting', icon: 'clock', text: 'Waiting' };
+  }
+}
+
+/** One line: why this change is still here. */
+export function sentenceOf(change: WaitingChange, isOnline: boolean): string {
+  const { row } = change;
+  if (row.state === 'blocked') return blockedReason(row.blockedCode ?? '').sentence;
+  if (row.state === 'held') return 'Kept here until you sign in again.';
+  if (row.state === 'sending') return 'On its way to the server.';
+  if (row.successorOf !== undefined || row.target.type === 'pending' && row.kind !== 'create') {
+    return 'Leaves right after the change before it.';
+  }
+  if (row.doubt) return 'The answer got lost. It is sent again, and counts once.';
+  if (!isOnline) return 'Saved here. Leaves when the connection is back.';
+  if (row.lastErrorCode !== undefined) return 'The server did not take it yet. It is tried again.';
+  return 'Saved here. Leaves in a moment.';
+}
+
+export function titleOf(change: WaitingChange): string {
+  const { row, body } = change;
+  switch (row.kind) {
+    case 'create':
+      return `New: ${summaryOf(body)}`;
+    case 'update':
+      return `Change: ${summaryOf(body)}`;
+    case 'delete':
+      return `Delete: ${change.name ?? 'a workout'}`;
+    case 'put':
+      return `Plan: ${String((body as { title?: string } | undefined)?.title ?? 'a day')}`;
+    case 'remove':
+      return `No plan: ${row.target.type === 'id' ? formatLong(row.target.id) : 'a day'}`;
+  }
+}
+
+function summaryOf(body: unknown): string {
+  const { exercise, weightKg, sets, reps, note } = (body ?? {}) as Partial<Record<string, string | number>>;
+  const parts = [
+    exercise,
+    weightKg === undefined ? undefined : `${weightKg}\u00a0kg`,
+    sets === undefined || reps === undefined ? undefined : `${sets}×${reps}`,
+  ].filter((part) => part !== undefined);
+  if (parts.length > 0) return parts.join(' · ');
+  return note === undefined ? 'a workout' : `“${note}”`;
+}
