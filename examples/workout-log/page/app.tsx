@@ -1,7 +1,7 @@
 /** The frame: header, the log, and beside or behind it the outbox and the lab. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { startSession, DEMO_ACCOUNTS } from './account.ts';
+import { DEMO_ACCOUNTS, startSession } from './account.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { Announcer, announce } from './announcer.tsx';
 import { Icon, type IconName, Mark } from './icons.tsx';
@@ -101,7 +101,7 @@ function SignInAgain({ session, held }: { readonly session: Session; readonly he
   }
 
   return (
-    <div class="banner" role="region" aria-label="Sign-in needed">
+    <section class="banner" aria-label="Sign-in needed">
       <p>
         <Icon name="lock" />
         {held === 1 ? '1 change is' : `${held} changes are`} held until {account.name} signs in again.
@@ -109,6 +109,6 @@ function SignInAgain({ session, held }: { readonly session: Session; readonly he
       <button type="button" class="button button-small" disabled={isBusy} onClick={() => void signIn()}>
         Sign in
       </button>
-    </div>
+    </section>
   );
 }

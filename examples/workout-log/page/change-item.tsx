@@ -31,8 +31,10 @@ export function ChangeItem({ change, session, isOnline, now }: ChangeItemProps):
   const { row } = change;
   const badge = badgeOf(change);
   const title = titleOf(change);
-  const waysOut: readonly string[] = row.state === 'blocked' ? blockedReason(row.blockedCode ?? '').waysOut : [];
-  const canRecover = waysOut.includes('recover') && !row.doubt && row.family === 'workout' && row.kind !== 'delete';
+  const waysOut: readonly string[] =
+    row.state === 'blocked' ? blockedReason(row.blockedCode ?? '').waysOut : [];
+  const canRecover =
+    waysOut.includes('recover') && !row.doubt && row.family === 'workout' && row.kind !== 'delete';
 
   return (
     <li class={`change change-${badge.mood}`}>
@@ -65,7 +67,10 @@ export function ChangeItem({ change, session, isOnline, now }: ChangeItemProps):
           autoFocus
           onCancel={() => setRecovering(false)}
           onSubmit={async (values) => {
-            await session.recover(row.id, row.kind === 'create' ? values : { ...(change.body as object), ...values });
+            await session.recover(
+              row.id,
+              row.kind === 'create' ? values : { ...(change.body as object), ...values },
+            );
             setRecovering(false);
           }}
         />

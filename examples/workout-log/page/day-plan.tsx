@@ -75,19 +75,19 @@ export function DayPlan({ day, plan, onPut, onRemove }: DayPlanProps): JSX.Eleme
           {badge.text}
         </span>
       )}
-<div class="card-buttons">
-      <button type="button" class="icon-button" aria-label="Edit the plan" onClick={() => setEditing(true)}>
-        <Icon name="pencil" />
-      </button>
-      <button
-        type="button"
-        class="icon-button icon-button-danger"
-        aria-label="Remove the plan"
-        onClick={() => void onRemove(plan)}
-      >
-        <Icon name="trash" />
-      </button>
-</div>
+      <div class="card-buttons">
+        <button type="button" class="icon-button" aria-label="Edit the plan" onClick={() => setEditing(true)}>
+          <Icon name="pencil" />
+        </button>
+        <button
+          type="button"
+          class="icon-button icon-button-danger"
+          aria-label="Remove the plan"
+          onClick={() => void onRemove(plan)}
+        >
+          <Icon name="trash" />
+        </button>
+      </div>
     </div>
   );
 }

@@ -69,7 +69,8 @@ export function LabPanel({ session }: { readonly session: Session }): JSX.Elemen
         {chosen !== undefined && (
           <div class="fault-more">
             <p class="small">{chosen.hint}</p>
-            <div class="segments" role="group" aria-label="How often">
+            <fieldset class="segments">
+              <legend class="visually-hidden">How often</legend>
               {(['once', 'always'] as const).map((one) => (
                 <button
                   key={one}
@@ -80,7 +81,7 @@ export function LabPanel({ session }: { readonly session: Session }): JSX.Elemen
                   {one === 'once' ? 'Next one' : 'Every one'}
                 </button>
               ))}
-            </div>
+            </fieldset>
           </div>
         )}
       </fieldset>
@@ -106,6 +107,7 @@ function Switch({ label, hint, isOn, isDisabled = false, onChange }: SwitchProps
           type="checkbox"
           role="switch"
           class="switch"
+          aria-checked={isOn}
           checked={isOn}
           disabled={isDisabled}
           aria-describedby={hintId}

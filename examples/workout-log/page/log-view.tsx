@@ -84,7 +84,7 @@ export function LogView({ session }: { readonly session: Session }): JSX.Element
                 <button type="button" class="link" onClick={() => setDay(one)}>
                   {formatRelative(one, today)}
                 </button>
-                <span>{formatVolume(items)}</span>
+                <span class="day-sum">{formatVolume(items)}</span>
               </h3>
               <ul class="cards">{items.map(card)}</ul>
             </div>

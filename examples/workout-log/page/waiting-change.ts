@@ -1,5 +1,5 @@
 /** A change that waits on this device, as the live view shows it, with its content once that has been read. */
-import type { ViewRow } from 'holdfast/client';
+import type { ViewRow } from '../../../shared/protocol.ts';
 
 export interface WaitingChange {
   readonly row: ViewRow;

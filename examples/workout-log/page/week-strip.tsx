@@ -1,5 +1,13 @@
 import type { JSX } from 'preact';
-import { addDays, type Day, formatDayOfMonth, formatLong, formatMonth, formatWeekday, weekOf } from './day.ts';
+import {
+  addDays,
+  type Day,
+  formatDayOfMonth,
+  formatLong,
+  formatMonth,
+  formatWeekday,
+  weekOf,
+} from './day.ts';
 import { Icon } from './icons.tsx';
 import type { ShownPlan } from './overlay.ts';
 

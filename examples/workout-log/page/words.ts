@@ -1,7 +1,7 @@
 /** What a person reads about a change that waits: a badge of one or two words, and a sentence. */
 import { blockedReason } from 'holdfast/shared';
-import type { IconName } from './icons.tsx';
 import { formatLong } from './day.ts';
+import type { IconName } from './icons.tsx';
 import type { WaitingChange } from './waiting-change.ts';
 
 export type Mood = 'waiting' | 'sending' | 'held' | 'blocked';
@@ -31,7 +31,7 @@ export function sentenceOf(change: WaitingChange, isOnline: boolean): string {
   if (row.state === 'blocked') return blockedReason(row.blockedCode ?? '').sentence;
   if (row.state === 'held') return 'Kept here until you sign in again.';
   if (row.state === 'sending') return 'On its way to the server.';
-  if (row.successorOf !== undefined || row.target.type === 'pending' && row.kind !== 'create') {
+  if (row.successorOf !== undefined || (row.target.type === 'pending' && row.kind !== 'create')) {
     return 'Leaves right after the change before it.';
   }
   if (row.doubt) return 'The answer got lost. It is sent again, and counts once.';
