@@ -1,0 +1,287 @@
+/**
+ * The row store with a witness beside it (S20-S23): the same port, so that nobody who commits knows of it. A
+ * tombstone goes before every commit that removes a row the server accepted; everything else is mirrored after
+ * the fact, in slices, beside the work. A ledger that fails or hangs is set aside and never delays the outbox
+ * by more than one short wait.
+ */
+import { CommitUnknownError } from '../../shared/errors.ts';
+import type { Clock, Timers } from '../environment.ts';
+import { type BodyRead, type Commit, type CommitResult, FACTS, type RowStore } from '../outbox/row-store.ts';
+import type { Ledger, LedgerBatch, Manifest, NamedTombstone } from './ledger.ts';
+import { type MirrorView, planMirrorWrite, type UnmirroredNote } from './plan-mirror-write.ts';
+
+export interface MirrorOptions {
+  /** This bundle's release, for the manifest. */
+  readonly release: string;
+  /** Larger bodies are listed by hash and size only (S23). Default 1 MB. */
+  readonly maxBodyBytes?: number | undefined;
+  /** How long an acceptance waits for its tombstone, in ms (S20). Default 500. */
+  readonly tombstoneLimitMs?: number | undefined;
+  /** How long a mirror step may take before the ledger is set aside, in ms. Default 8,000. */
+  readonly stepLimitMs?: number | undefined;
+  /** How long changes are gathered before they are mirrored, in ms. Default 250. */
+  readonly stepDelayMs?: number | undefined;
+  /** Ids per step. Default 200. */
+  readonly slice?: number | undefined;
+}
+
+export interface MirrorStatus {
+  /** The ledger failed or hung, and has not answered since. */
+  readonly setAside: boolean;
+  readonly lastError?: string | undefined;
+  readonly lastStepAt?: number | undefined;
+}
+
+export interface Mirror {
+  /** The store to use in place of the one given. */
+  readonly store: RowStore;
+  /** Takes up what an earlier host left: pending tombstones, then notes. Run beside the work, after recovery (S30). */
+  start(): Promise<void>;
+  /** Mirrors everything noted so far; for tests, for the end of a flush, and before a host ends. */
+  settle(): Promise<void>;
+  status(): MirrorStatus;
+}
+
+export interface MirrorDeps {
+  readonly store: RowStore;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+const PROBE_EVERY_MS = 30_000;
+const PENDING_AT_START = 1_000;
+const MANIFEST_IDS = 1_000;
+const BODY_CACHE_BYTES = 1_000_000;
+const DAY_MS = 86_400_000;
+const TOMBSTONE_DAYS = 30;
+const TOMBSTONES_KEPT = 20_000;
+
+class LedgerLate extends Error {}
+
+export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
+  const { store, ledger, clock, timers } = deps;
+  const slice = options.slice ?? 200;
+  const maxBodyBytes = options.maxBodyBytes ?? 1_000_000;
+  const tombstoneLimitMs = options.tombstoneLimitMs ?? 500;
+  const stepLimitMs = options.stepLimitMs ?? 8_000;
+  const stepDelayMs = options.stepDelayMs ?? 250;
+  /** Bodies of recent enqueues, so that mirroring them needs no reading; bounded, and only a convenience. */
+  const recentBodies = new Map<string, { readonly body: unknown; readonly bytes: number }>();
+  let cachedBytes = 0;
+  let status: MirrorStatus = { setAside: false };
+  let probedAt = 0;
+  let scheduled: (() => void) | undefined;
+  let running: Promise<void> | undefined;
+
+  /** Runs a ledger operation under a limit; `undefined` if the ledger failed, which sets it aside (S22). */
+  async function guarded<T>(limitMs: number, operation: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
+    let cancel = () => {};
+    const late = new Promise<never>((_, reject) => {
+      cancel = timers.after(limitMs, () => reject(new LedgerLate(`The ledger did not answer in ${limitMs} ms`)));
+    });
+    try {
+      const value = await Promise.race([operation(), late]);
+      if (status.setAside) status = { setAside: false, lastStepAt: status.lastStepAt };
+      return { value };
+    } catch (error) {
+      probedAt = clock.now();
+      status = { ...status, setAside: true, lastError: error instanceof Error ? error.name : 'unknown' };
+      return undefined;
+    } finally {
+      cancel();
+    }
+  }
+
+  function schedule(): void {
+    if (scheduled !== undefined) return;
+    scheduled = timers.after(status.setAside ? PROBE_EVERY_MS : stepDelayMs, () => {
+      scheduled = undefined;
+      void drainNotes();
+    });
+  }
+
+  function remember(commits: readonly Commit[], results: readonly CommitResult[]): void {
+    commits.forEach((commit, i) => {
+      if (results[i]?.type !== 'committed') return;
+      for (const { bodyId, body } of commit.bodies ?? []) {
+        const bytes = commit.write.find((row) => row.bodyId === bodyId)?.bodySize ?? 0;
+        if (bytes > maxBodyBytes || cachedBytes + bytes > BODY_CACHE_BYTES) continue;
+        recentBodies.set(bodyId, { body, bytes });
+        cachedBytes += bytes;
+      }
+    });
+  }
+
+  function forgetBody(bodyId: string): void {
+    cachedBytes -= recentBodies.get(bodyId)?.bytes ?? 0;
+    recentBodies.delete(bodyId);
+  }
+
+  async function commit(commits: readonly Commit[]): Promise<readonly CommitResult[]> {
+    const marks = commits.map((one) => acceptanceMarks(one, clock.now()));
+    const all = marks.flat();
+    // S20: before the removing commit, so that a row the server accepted cannot come back if we die here.
+    const marked =
+      all.length > 0 && !status.setAside
+        ? await guarded(tombstoneLimitMs, () => ledger.markPending(all))
+        : undefined;
+    const takeBack = (named: readonly NamedTombstone[]) => {
+      if (marked && named.length > 0) {
+        void guarded(stepLimitMs, () => ledger.write({ removePending: named.map(({ id }) => id) }));
+      }
+    };
+    let results: readonly CommitResult[];
+    try {
+      results = await store.commit(commits);
+    } catch (error) {
+      // An unknown end may yet turn out to have landed: the next start judges it against the rows.
+      if (!(error instanceof CommitUnknownError)) takeBack(all);
+      throw error;
+    }
+    takeBack(marks.flatMap((named, i) => (results[i]?.type === 'committed' ? [] : named)));
+    remember(commits, results);
+    schedule();
+    return results;
+  }
+
+  async function readNotes(limit: number): Promise<readonly UnmirroredNote[]> {
+    const facts = await store.readFacts([UNMIRRORED], limit);
+    return facts.flatMap(({ name: [, owner, id], value }) =>
+      owner !== undefined && id !== undefined ? [noteOf(owner, id, value)] : [],
+    );
+  }
+
+  async function view(notes: readonly UnmirroredNote[]): Promise<readonly MirrorView[] | undefined> {
+    const rows = await store.findRows(notes.map(({ id }) => id));
+    const fingerprints = await guarded(stepLimitMs, () => ledger.findFingerprints(notes));
+    if (fingerprints === undefined) return undefined;
+    const bodyIdOf = (i: number): string | undefined => {
+      const row = rows[i];
+      const needed = row?.bodyId !== undefined && fingerprints.value[i] === undefined;
+      return needed && (row.bodySize ?? 0) <= maxBodyBytes ? row.bodyId : undefined;
+    };
+    const bodies = new Map<string, BodyRead>();
+    const unread: string[] = [];
+    notes.forEach((_, i) => {
+      const bodyId = bodyIdOf(i);
+      if (bodyId === undefined) return;
+      const recent = recentBodies.get(bodyId);
+      if (recent === undefined) unread.push(bodyId);
+      else bodies.set(bodyId, { type: 'body', body: recent.body });
+    });
+    const read = unread.length > 0 ? await store.readBodies(unread) : [];
+    read.forEach((body, i) => {
+      const bodyId = unread[i];
+      if (bodyId !== undefined) bodies.set(bodyId, body);
+    });
+    return notes.map((note, i) => {
+      const bodyId = bodyIdOf(i);
+      return { note, row: rows[i], fingerprint: fingerprints.value[i], body: bodyId === undefined ? undefined : bodies.get(bodyId) };
+    });
+  }
+
+  /** One slice; answers whether more is left. */
+  async function step(): Promise<boolean> {
+    const notes = await readNotes(slice + MANIFEST_IDS);
+    const now = notes.slice(0, slice);
+    if (now.length === 0) return false;
+    const views = await view(now);
+    if (views === undefined) return false;
+    const batch = planMirrorWrite(views, { now: clock.now(), maxBodyBytes });
+    const manifests = manifestsOf(now, notes.slice(slice));
+    const written = await guarded(stepLimitMs, () => ledger.write({ ...batch, manifests } satisfies LedgerBatch));
+    if (written === undefined) return false;
+    for (const { row } of views) if (row?.bodyId !== undefined) forgetBody(row.bodyId);
+    await store.clearUnmirrored(now);
+    status = { setAside: false, lastStepAt: clock.now() };
+    return notes.length > slice;
+  }
+
+  function manifestsOf(now: readonly UnmirroredNote[], later: readonly UnmirroredNote[]): readonly Manifest[] {
+    return [...new Set(now.map(({ owner }) => owner))].map((owner) => ({
+      owner,
+      generation: Math.max(...now.filter((note) => note.owner === owner).map(({ g }) => g)),
+      at: clock.now(),
+      writer: options.release,
+      unmirrored: later.filter((note) => note.owner === owner).map(({ id }) => id),
+    }));
+  }
+
+  function drainNotes(): Promise<void> {
+    running ??= (async () => {
+      try {
+        if (status.setAside && clock.now() - probedAt < PROBE_EVERY_MS) return;
+        while (await step()) {
+          // A slice at a time, so that the work goes first.
+        }
+        recentBodies.clear();
+        cachedBytes = 0;
+        await trimDaily();
+      } catch {
+        // The outbox's own store failed; what is noted stays noted, and the next change tries again (S22).
+      } finally {
+        running = undefined;
+        if (status.setAside) schedule();
+      }
+    })();
+    return running;
+  }
+
+  async function trimDaily(): Promise<void> {
+    const trimmed = await store.readFact(TRIMMED);
+    const now = clock.now();
+    if (typeof trimmed === 'number' && trimmed <= now && now - trimmed < DAY_MS) return;
+    const done = await guarded(stepLimitMs, () => ledger.trimTombstones(now - TOMBSTONE_DAYS * DAY_MS, TOMBSTONES_KEPT));
+    if (done !== undefined) await store.writeFacts([{ name: TRIMMED, value: now }], 'relaxed');
+  }
+
+  async function resolvePending(): Promise<void> {
+    const pending = await guarded(stepLimitMs, () => ledger.pendingTombstones(PENDING_AT_START));
+    if (pending === undefined || pending.value.length === 0) return;
+    const rows = await store.findRows(pending.value.map(({ id }) => id));
+    const standing = pending.value.filter((_, i) => rows[i] !== undefined).map(({ id }) => id);
+    const landed = pending.value.filter((_, i) => rows[i] === undefined);
+    await guarded(stepLimitMs, () => ledger.write({ removePending: standing, tombstones: landed }));
+  }
+
+  return {
+    store: { ...store, commit },
+    async start() {
+      await resolvePending();
+      await drainNotes();
+    },
+    async settle() {
+      scheduled?.();
+      scheduled = undefined;
+      await running;
+      await drainNotes();
+    },
+    status: () => status,
+  };
+}
+
+const UNMIRRORED = FACTS.unmirrored('', '')[0];
+const TRIMMED = ['mirror_trimmed'] as const;
+
+function noteOf(owner: string, id: string, value: unknown): UnmirroredNote {
+  const { g, gone } = (value ?? {}) as { readonly g?: number; readonly gone?: UnmirroredNote['gone'] };
+  return { owner, id, g: g ?? 0, gone };
+}
+
+/** The ids whose removal means that the server accepted them, and the ids they took over (S20). */
+export function acceptanceMarks(commit: Commit, now: number): readonly NamedTombstone[] {
+  if (commit.remove.length === 0) return [];
+  const accepted = new Set(
+    commit.outcomes
+      .filter(({ outcome }) => outcome.type === 'committed' || outcome.type === 'already_gone')
+      .map(({ outcome }) => outcome.row.id),
+  );
+  const written = new Set(commit.write.map(({ id }) => id));
+  return commit.expected.flatMap((row) => {
+    const goes = commit.remove.includes(row.id) && !written.has(row.id);
+    if (!goes || !(accepted.has(row.id) || row.receipt !== undefined)) return [];
+    const tombstone = { owner: row.owner, generation: 0, at: now, reason: 'uploaded' } as const;
+    return [row.id, ...(row.replaces ?? [])].map((id) => ({ id, tombstone }));
+  });
+}
