@@ -193,7 +193,9 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     const written = await guarded(stepLimitMs, () => ledger.write({ ...batch, manifests } satisfies LedgerBatch));
     if (written === undefined) return false;
     for (const { row } of views) if (row?.bodyId !== undefined) forgetBody(row.bodyId);
-    await store.clearUnmirrored(now);
+    // Only notes that no later change has written again.
+    const cleared = now.map(({ owner, id, was }) => ({ name: FACTS.unmirrored(owner, id), value: undefined, was }));
+    await store.writeFacts(cleared, 'relaxed');
     status = { setAside: false, lastStepAt: clock.now() };
     return notes.length > slice;
   }
@@ -266,7 +268,7 @@ const TRIMMED = ['mirror_trimmed'] as const;
 
 function noteOf(owner: string, id: string, value: unknown): UnmirroredNote {
   const { g, gone } = (value ?? {}) as { readonly g?: number; readonly gone?: UnmirroredNote['gone'] };
-  return { owner, id, g: g ?? 0, gone };
+  return { owner, id, g: g ?? 0, gone, was: value };
 }
 
 /** The ids whose removal means that the server accepted them, and the ids they took over (S20). */

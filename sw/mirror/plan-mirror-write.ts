@@ -12,6 +12,8 @@ export interface UnmirroredNote extends LedgerRef {
   readonly g: number;
   /** Set when the change removed the row. */
   readonly gone?: TombstoneReason | undefined;
+  /** The note as stored, so that clearing it does not clear a newer one. */
+  readonly was: unknown;
 }
 
 const IDENTITY_FIELDS: ReadonlySet<string> = new Set([

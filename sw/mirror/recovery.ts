@@ -1,0 +1,188 @@
+/**
+ * Brings back what the outbox held when its database was lost (S31-S39). Whether that is pending is one fact,
+ * stored by the upgrade that created the database; nothing in memory decides. Every step may be repeated: a row
+ * that is there is left.
+ */
+import { keyOf, type Row } from '../../shared/row.ts';
+import { isRecord } from '../../shared/row-codec.ts';
+import { keyToken, type Key } from '../../shared/key.ts';
+import type { Clock } from '../environment.ts';
+import { type Commit, FACTS, type FactName, type RowStore } from '../outbox/row-store.ts';
+import type { Ledger, LedgerRef } from './ledger.ts';
+import { planAgreement, planLedgerRow, planSnapshotRow, type Restored, type SnapshotOffer } from './plan-recovery.ts';
+
+export interface Recovery {
+  /** Runs the ledger's part if it is pending; resolves at once if it is not. Rejects where the ledger cannot be read. */
+  restoreFromLedger(): Promise<{ readonly restored: number }>;
+  /** Whether this owner's page should hand over its snapshot before its first command. */
+  awaitsSnapshot(owner: string): Promise<boolean>;
+  /** The snapshot's part, once per owner and database; an unreadable one leaves it pending. */
+  offerSnapshot(owner: string, offer: SnapshotOffer): Promise<{ readonly restored: number }>;
+}
+
+export interface RecoveryDeps {
+  readonly store: RowStore;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+}
+
+const PAGE = 100;
+const ROUNDS = 5;
+
+const ownerPart = (owner: string): FactName => [...FACTS.recovery, owner];
+
+export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery {
+  /** Commits each restored row unless it is there, a tombstone names it, or a row that is there took it over. */
+  async function restore(rows: readonly Restored[], guard: Commit['guard'], generation: number): Promise<number> {
+    const tombstones = await ledger.findTombstones(rows.map(({ row }) => row.id));
+    let pending = rows.filter((_, i) => tombstones[i] === undefined);
+    let restored = 0;
+    for (let round = 0; round < ROUNDS && pending.length > 0; round++) {
+      const commits = await plan(pending, guard, generation);
+      const results = await store.commit(commits.map(({ commit }) => commit));
+      restored += results.filter(({ type }) => type === 'committed').length;
+      // The rest was made stale by a row of the same key that this very batch, or another host, wrote.
+      pending = commits.filter((_, i) => results[i]?.type === 'stale').map(({ from }) => from);
+    }
+    return restored;
+  }
+
+  async function plan(pending: readonly Restored[], guard: Commit['guard'], generation: number) {
+    const taken = await store.findRows(pending.flatMap(({ row }) => [row.id, ...(row.replaces ?? [])]));
+    const stored = new Map(taken.flatMap((row) => (row ? [[row.id, row] as const] : [])));
+    const planned: { readonly from: Restored; readonly commit: Commit }[] = [];
+    for (const from of pending) {
+      if (stored.has(from.row.id)) continue;
+      // An older stage of this line may have been restored first: the row that took it over removes it.
+      const older = (from.row.replaces ?? []).flatMap((id) => stored.get(id) ?? []);
+      const keys = uniqueKeys([keyOf(from.row), ...older.map(keyOf)]);
+      const expected = (await store.readKeys(keys)).flat();
+      if (expected.some((row) => row.replaces?.includes(from.row.id))) continue;
+      planned.push({ from, commit: restoreCommit(from, keys, expected, older, guard, generation) });
+    }
+    return planned;
+  }
+
+  async function agree(owner: string, offer: SnapshotOffer, ids: ReadonlySet<string>, guard: Commit['guard']) {
+    for (let after: { urgent: boolean; seq: number } | undefined; ; ) {
+      const page = await store.readLane(owner, 'asking', { after, limit: PAGE });
+      for (const row of page) await agreeOne(row, offer, ids, guard);
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE) return;
+      after = { urgent: last.urgent === true, seq: last.seq };
+    }
+  }
+
+  async function agreeOne(row: Row, offer: SnapshotOffer, ids: ReadonlySet<string>, guard: Commit['guard']) {
+    if (row.recovery?.source !== 'ledger') return;
+    const keys = [keyOf(row)];
+    for (let round = 0; round < ROUNDS; round++) {
+      const expected = (await store.readKeys(keys)).flat();
+      const current = expected.find(({ id }) => id === row.id);
+      if (current === undefined) return;
+      const write = planAgreement(current, offer, ids, clock.now());
+      if (write === current) return;
+      const [result] = await store.commit([
+        { ...bare(row.owner, keys, guard), expected, write: [write] },
+      ]);
+      if (result?.type !== 'stale') return;
+    }
+  }
+
+  return {
+    async restoreFromLedger() {
+      const fact = await store.readFact(FACTS.recovery);
+      if (!isPending(fact)) return { restored: 0 };
+      const guard = { name: FACTS.recovery, value: fact };
+      const manifests = await ledger.manifests();
+      const generations = new Map(manifests.map(({ owner, generation }) => [owner, generation]));
+      let restored = 0;
+      for (let after: LedgerRef | undefined; ; ) {
+        const entries = await ledger.entries(after, PAGE);
+        for (const { content, attempt } of entries) {
+          const seen = Math.max(content.generation, attempt?.generation ?? 0, generations.get(content.owner) ?? 0);
+          generations.set(content.owner, seen);
+        }
+        const rows = entries.flatMap((entry) => planLedgerRow(entry, clock.now()) ?? []);
+        for (const [owner, ofOwner] of byOwner(rows)) {
+          restored += await restore(ofOwner, guard, generations.get(owner) ?? 0);
+        }
+        after = entries.at(-1)?.content;
+        if (entries.length < PAGE) break;
+      }
+      await store.writeFacts([{ name: FACTS.recovery, value: { ledger: 'done', at: clock.now() } }], 'strict');
+      return { restored };
+    },
+
+    async awaitsSnapshot(owner) {
+      return (await store.readFact(ownerPart(owner))) === undefined;
+    },
+
+    async offerSnapshot(owner, offer) {
+      if (offer.type === 'unreadable' || (await store.readFact(ownerPart(owner))) !== undefined) return { restored: 0 };
+      const guard = { name: ownerPart(owner), value: undefined };
+      let restored = 0;
+      if (offer.type === 'snapshot') {
+        const manifest = await ledger.findManifest(owner);
+        const context = { owner, generation: offer.generation, manifest, now: clock.now() };
+        for (let i = 0; i < offer.rows.length; i += PAGE) {
+          const rows = offer.rows.slice(i, i + PAGE).flatMap((row) => planSnapshotRow(row, context) ?? []);
+          restored += await restore(rows, guard, offer.generation);
+        }
+      }
+      await agree(owner, offer, idsOf(offer), guard);
+      await store.writeFacts([{ name: ownerPart(owner), value: { snapshot: offer.type, at: clock.now() } }], 'strict');
+      return { restored };
+    },
+  };
+}
+
+/** Anything but a plain "done" is pending: a fact that cannot be read must not bury rows. */
+function isPending(fact: unknown): boolean {
+  return fact !== undefined && !(isRecord(fact) && fact['ledger'] === 'done');
+}
+
+function idsOf(offer: SnapshotOffer): ReadonlySet<string> {
+  if (offer.type !== 'snapshot') return new Set();
+  return new Set(offer.rows.flatMap(({ row }) => (typeof row['id'] === 'string' ? [row['id']] : [])));
+}
+
+function bare(owner: string, keys: readonly Key[], guard: Commit['guard']) {
+  return {
+    owner, keys, guard, reason: 'recover', expected: [], write: [], remove: [], outcomes: [], durability: 'strict',
+  } satisfies Commit;
+}
+
+function restoreCommit(
+  { row, body }: Restored,
+  keys: readonly Key[],
+  expected: readonly Row[],
+  older: readonly Row[],
+  guard: Commit['guard'],
+  generationAtLeast: number,
+): Commit {
+  const hasBody = row.bodyId !== undefined && row.blockedCode !== 'body_unreadable';
+  return {
+    ...bare(row.owner, keys, guard),
+    expected,
+    write: [row],
+    remove: older.map(({ id }) => id),
+    bodies: hasBody && row.bodyId !== undefined ? [{ bodyId: row.bodyId, body }] : [],
+    generationAtLeast,
+  };
+}
+
+function byOwner(rows: readonly Restored[]): ReadonlyMap<string, readonly Restored[]> {
+  const owners = new Map<string, Restored[]>();
+  for (const restored of rows) {
+    const own = owners.get(restored.row.owner);
+    if (own) own.push(restored);
+    else owners.set(restored.row.owner, [restored]);
+  }
+  return owners;
+}
+
+function uniqueKeys(keys: readonly Key[]): readonly Key[] {
+  const unique = new Map(keys.map((key) => [keyToken(key), key]));
+  return [...unique.values()];
+}
