@@ -75,10 +75,15 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
   let running: Promise<void> | undefined;
 
   /** Runs a ledger operation under a limit; `undefined` if the ledger failed, which sets it aside (S22). */
-  async function guarded<T>(limitMs: number, operation: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
+  async function guarded<T>(
+    limitMs: number,
+    operation: () => Promise<T>,
+  ): Promise<{ readonly value: T } | undefined> {
     let cancel = () => {};
     const late = new Promise<never>((_, reject) => {
-      cancel = timers.after(limitMs, () => reject(new LedgerLate(`The ledger did not answer in ${limitMs} ms`)));
+      cancel = timers.after(limitMs, () =>
+        reject(new LedgerLate(`The ledger did not answer in ${limitMs} ms`)),
+      );
     });
     try {
       const value = await Promise.race([operation(), late]);
@@ -177,7 +182,12 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     });
     return notes.map((note, i) => {
       const bodyId = bodyIdOf(i);
-      return { note, row: rows[i], fingerprint: fingerprints.value[i], body: bodyId === undefined ? undefined : bodies.get(bodyId) };
+      return {
+        note,
+        row: rows[i],
+        fingerprint: fingerprints.value[i],
+        body: bodyId === undefined ? undefined : bodies.get(bodyId),
+      };
     });
   }
 
@@ -190,17 +200,26 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     if (views === undefined) return false;
     const batch = planMirrorWrite(views, { now: clock.now(), maxBodyBytes });
     const manifests = manifestsOf(now, notes.slice(slice));
-    const written = await guarded(stepLimitMs, () => ledger.write({ ...batch, manifests } satisfies LedgerBatch));
+    const written = await guarded(stepLimitMs, () =>
+      ledger.write({ ...batch, manifests } satisfies LedgerBatch),
+    );
     if (written === undefined) return false;
     for (const { row } of views) if (row?.bodyId !== undefined) forgetBody(row.bodyId);
     // Only notes that no later change has written again.
-    const cleared = now.map(({ owner, id, was }) => ({ name: FACTS.unmirrored(owner, id), value: undefined, was }));
+    const cleared = now.map(({ owner, id, was }) => ({
+      name: FACTS.unmirrored(owner, id),
+      value: undefined,
+      was,
+    }));
     await store.writeFacts(cleared, 'relaxed');
     status = { setAside: false, lastStepAt: clock.now() };
     return notes.length > slice;
   }
 
-  function manifestsOf(now: readonly UnmirroredNote[], later: readonly UnmirroredNote[]): readonly Manifest[] {
+  function manifestsOf(
+    now: readonly UnmirroredNote[],
+    later: readonly UnmirroredNote[],
+  ): readonly Manifest[] {
     return [...new Set(now.map(({ owner }) => owner))].map((owner) => ({
       owner,
       generation: Math.max(...now.filter((note) => note.owner === owner).map(({ g }) => g)),
@@ -234,7 +253,9 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     const trimmed = await store.readFact(TRIMMED);
     const now = clock.now();
     if (typeof trimmed === 'number' && trimmed <= now && now - trimmed < DAY_MS) return;
-    const done = await guarded(stepLimitMs, () => ledger.trimTombstones(now - TOMBSTONE_DAYS * DAY_MS, TOMBSTONES_KEPT));
+    const done = await guarded(stepLimitMs, () =>
+      ledger.trimTombstones(now - TOMBSTONE_DAYS * DAY_MS, TOMBSTONES_KEPT),
+    );
     if (done !== undefined) await store.writeFacts([{ name: TRIMMED, value: now }], 'relaxed');
   }
 

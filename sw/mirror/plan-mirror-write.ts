@@ -4,7 +4,14 @@
  */
 import type { Row } from '../../shared/row.ts';
 import type { BodyRead } from '../outbox/row-store.ts';
-import type { LedgerAttempt, LedgerBatch, LedgerContent, LedgerRef, NamedTombstone, TombstoneReason } from './ledger.ts';
+import type {
+  LedgerAttempt,
+  LedgerBatch,
+  LedgerContent,
+  LedgerRef,
+  NamedTombstone,
+  TombstoneReason,
+} from './ledger.ts';
 
 /** A note in `meta` that a commit touched this id and the mirror has not seen it (S22). */
 export interface UnmirroredNote extends LedgerRef {
@@ -17,8 +24,26 @@ export interface UnmirroredNote extends LedgerRef {
 }
 
 const IDENTITY_FIELDS: ReadonlySet<string> = new Set([
-  'format', 'id', 'origin', 'seq', 'owner', 'family', 'kind', 'target', 'savedAt', 'requestHash', 'bodyId',
-  'bodyDigest', 'bodySize', 'sourceRef', 'expectedRevision', 'tags', 'replaces', 'after', 'urgent', 'expiresAt',
+  'format',
+  'id',
+  'origin',
+  'seq',
+  'owner',
+  'family',
+  'kind',
+  'target',
+  'savedAt',
+  'requestHash',
+  'bodyId',
+  'bodyDigest',
+  'bodySize',
+  'sourceRef',
+  'expectedRevision',
+  'tags',
+  'replaces',
+  'after',
+  'urgent',
+  'expiresAt',
 ]);
 
 /** Every field that may change while the row waits, unknown ones included. */
@@ -64,7 +89,10 @@ export function planMirrorWrite(views: readonly MirrorView[], context: MirrorWri
     const { owner, id, g: generation } = note;
     if (row === undefined) {
       // C11 removes a row whose receipt was noted without a new outcome: that, too, is an upload.
-      tombstones.push({ id, tombstone: { owner, generation, at: context.now, reason: note.gone ?? 'uploaded' } });
+      tombstones.push({
+        id,
+        tombstone: { owner, generation, at: context.now, reason: note.gone ?? 'uploaded' },
+      });
       forget.push({ owner, id });
       continue;
     }
@@ -76,7 +104,12 @@ export function planMirrorWrite(views: readonly MirrorView[], context: MirrorWri
   return { contents, attempts, tombstones, forget };
 }
 
-function contentOf(row: Row, body: BodyRead | undefined, generation: number, context: MirrorWriteContext): LedgerContent {
+function contentOf(
+  row: Row,
+  body: BodyRead | undefined,
+  generation: number,
+  context: MirrorWriteContext,
+): LedgerContent {
   const base = { owner: row.owner, id: row.id, generation, row: { ...row } };
   if (row.bodyId === undefined) return base;
   const fits = (row.bodySize ?? 0) <= context.maxBodyBytes;

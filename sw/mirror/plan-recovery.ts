@@ -3,21 +3,11 @@
  * behind every line: what the server accepted never returns, what it did not is never buried, and what nobody
  * can vouch for is shown but not sent.
  */
-import { decodeRow } from '../../shared/row-codec.ts';
+
 import type { Recovery, Row } from '../../shared/row.ts';
+import { decodeRow } from '../../shared/row-codec.ts';
+import type { SnapshotOffer, SnapshotRow } from '../../shared/snapshot.ts';
 import type { LedgerEntry, Manifest } from './ledger.ts';
-
-/** A row as a page's snapshot holds it. `body` is absent where it could not be expressed as JSON (S23). */
-export interface SnapshotRow {
-  readonly row: Readonly<Record<string, unknown>>;
-  readonly body?: unknown;
-}
-
-/** What a page says of its snapshot of one owner. Unreachable is never absent (S31). */
-export type SnapshotOffer =
-  | { readonly type: 'snapshot'; readonly epoch: string; readonly generation: number; readonly rows: readonly SnapshotRow[] }
-  | { readonly type: 'none' }
-  | { readonly type: 'unreadable' };
 
 export interface Restored {
   readonly row: Row;
@@ -31,7 +21,10 @@ export function planLedgerRow(entry: LedgerEntry, now: number): Restored | undef
   if (decoded.type !== 'row') return undefined;
   const generation = attempt?.generation ?? content.generation;
   return restore(decoded.row, content.body, content.bodyLeftOut === true, {
-    source: 'ledger', at: now, generation, proof: 'unverified',
+    source: 'ledger',
+    at: now,
+    generation,
+    proof: 'unverified',
   });
 }
 
@@ -55,7 +48,12 @@ function block(row: Row, blockedCode: string, now: number): Row {
 }
 
 /** S33, S34, S39: what the owner's snapshot says of a row that came back from the ledger. */
-export function planAgreement(row: Row, offer: SnapshotOffer, snapshotIds: ReadonlySet<string>, now: number): Row {
+export function planAgreement(
+  row: Row,
+  offer: SnapshotOffer,
+  snapshotIds: ReadonlySet<string>,
+  now: number,
+): Row {
   const { recovery } = row;
   if (recovery === undefined || recovery.proof !== 'unverified' || offer.type === 'unreadable') return row;
   if (offer.type === 'none') return prove(row, recovery, 'mirrored');
@@ -83,11 +81,16 @@ export function planSnapshotRow(candidate: SnapshotRow, context: SnapshotRowCont
   const { manifest } = context;
   const known = manifest === undefined || manifest.unmirrored.includes(row.id);
   const recovery: Recovery = {
-    source: 'snapshot', at: context.now, generation: context.generation, proof: known ? 'mirrored' : 'unverified',
+    source: 'snapshot',
+    at: context.now,
+    generation: context.generation,
+    proof: known ? 'mirrored' : 'unverified',
   };
   const bodyLeftOut = row.bodyId !== undefined && !('body' in candidate);
   const restored = restore(row, candidate.body, bodyLeftOut, recovery);
-  return known ? restored : { ...restored, row: block(restored.row, 'recovery_receipt_unknown', context.now) };
+  return known
+    ? restored
+    : { ...restored, row: block(restored.row, 'recovery_receipt_unknown', context.now) };
 }
 
 /** S37: what the server's word makes of an unverified row. `younger`: a younger row of its key is stored. */

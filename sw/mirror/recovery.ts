@@ -3,13 +3,15 @@
  * stored by the upgrade that created the database; nothing in memory decides. Every step may be repeated: a row
  * that is there is left.
  */
+
+import { type Key, keyToken } from '../../shared/key.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
 import { isRecord } from '../../shared/row-codec.ts';
-import { keyToken, type Key } from '../../shared/key.ts';
+import type { SnapshotOffer } from '../../shared/snapshot.ts';
 import type { Clock } from '../environment.ts';
 import { type Commit, FACTS, type FactName, type RowStore } from '../outbox/row-store.ts';
 import type { Ledger, LedgerRef } from './ledger.ts';
-import { planAgreement, planLedgerRow, planSnapshotRow, type Restored, type SnapshotOffer } from './plan-recovery.ts';
+import { planAgreement, planLedgerRow, planSnapshotRow, type Restored } from './plan-recovery.ts';
 
 export interface Recovery {
   /** Runs the ledger's part if it is pending; resolves at once if it is not. Rejects where the ledger cannot be read. */
@@ -33,7 +35,11 @@ const ownerPart = (owner: string): FactName => [...FACTS.recovery, owner];
 
 export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery {
   /** Commits each restored row unless it is there, a tombstone names it, or a row that is there took it over. */
-  async function restore(rows: readonly Restored[], guard: Commit['guard'], generation: number): Promise<number> {
+  async function restore(
+    rows: readonly Restored[],
+    guard: Commit['guard'],
+    generation: number,
+  ): Promise<number> {
     const tombstones = await ledger.findTombstones(rows.map(({ row }) => row.id));
     let pending = rows.filter((_, i) => tombstones[i] === undefined);
     let restored = 0;
@@ -63,7 +69,12 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
     return planned;
   }
 
-  async function agree(owner: string, offer: SnapshotOffer, ids: ReadonlySet<string>, guard: Commit['guard']) {
+  async function agree(
+    owner: string,
+    offer: SnapshotOffer,
+    ids: ReadonlySet<string>,
+    guard: Commit['guard'],
+  ) {
     for (let after: { urgent: boolean; seq: number } | undefined; ; ) {
       const page = await store.readLane(owner, 'asking', { after, limit: PAGE });
       for (const row of page) await agreeOne(row, offer, ids, guard);
@@ -82,9 +93,7 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
       if (current === undefined) return;
       const write = planAgreement(current, offer, ids, clock.now());
       if (write === current) return;
-      const [result] = await store.commit([
-        { ...bare(row.owner, keys, guard), expected, write: [write] },
-      ]);
+      const [result] = await store.commit([{ ...bare(row.owner, keys, guard), expected, write: [write] }]);
       if (result?.type !== 'stale') return;
     }
   }
@@ -100,7 +109,11 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
       for (let after: LedgerRef | undefined; ; ) {
         const entries = await ledger.entries(after, PAGE);
         for (const { content, attempt } of entries) {
-          const seen = Math.max(content.generation, attempt?.generation ?? 0, generations.get(content.owner) ?? 0);
+          const seen = Math.max(
+            content.generation,
+            attempt?.generation ?? 0,
+            generations.get(content.owner) ?? 0,
+          );
           generations.set(content.owner, seen);
         }
         const rows = entries.flatMap((entry) => planLedgerRow(entry, clock.now()) ?? []);
@@ -110,7 +123,10 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
         after = entries.at(-1)?.content;
         if (entries.length < PAGE) break;
       }
-      await store.writeFacts([{ name: FACTS.recovery, value: { ledger: 'done', at: clock.now() } }], 'strict');
+      await store.writeFacts(
+        [{ name: FACTS.recovery, value: { ledger: 'done', at: clock.now() } }],
+        'strict',
+      );
       return { restored };
     },
 
@@ -119,7 +135,8 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
     },
 
     async offerSnapshot(owner, offer) {
-      if (offer.type === 'unreadable' || (await store.readFact(ownerPart(owner))) !== undefined) return { restored: 0 };
+      if (offer.type === 'unreadable' || (await store.readFact(ownerPart(owner))) !== undefined)
+        return { restored: 0 };
       const guard = { name: ownerPart(owner), value: undefined };
       let restored = 0;
       if (offer.type === 'snapshot') {
@@ -131,7 +148,10 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
         }
       }
       await agree(owner, offer, idsOf(offer), guard);
-      await store.writeFacts([{ name: ownerPart(owner), value: { snapshot: offer.type, at: clock.now() } }], 'strict');
+      await store.writeFacts(
+        [{ name: ownerPart(owner), value: { snapshot: offer.type, at: clock.now() } }],
+        'strict',
+      );
       return { restored };
     },
   };
@@ -144,12 +164,21 @@ function isPending(fact: unknown): boolean {
 
 function idsOf(offer: SnapshotOffer): ReadonlySet<string> {
   if (offer.type !== 'snapshot') return new Set();
-  return new Set(offer.rows.flatMap(({ row }) => (typeof row['id'] === 'string' ? [row['id']] : [])));
+  const held = offer.rows.flatMap(({ row }) => (typeof row['id'] === 'string' ? [row['id']] : []));
+  return new Set([...held, ...offer.listed]);
 }
 
 function bare(owner: string, keys: readonly Key[], guard: Commit['guard']) {
   return {
-    owner, keys, guard, reason: 'recover', expected: [], write: [], remove: [], outcomes: [], durability: 'strict',
+    owner,
+    keys,
+    guard,
+    reason: 'recover',
+    expected: [],
+    write: [],
+    remove: [],
+    outcomes: [],
+    durability: 'strict',
   } satisfies Commit;
 }
 
