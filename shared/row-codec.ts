@@ -183,7 +183,7 @@ function firstWrong(value: Readonly<Record<string, unknown>>, shape: Shape): str
   return undefined;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

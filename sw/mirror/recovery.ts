@@ -123,10 +123,7 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
         after = entries.at(-1)?.content;
         if (entries.length < PAGE) break;
       }
-      await store.writeFacts(
-        [{ name: FACTS.recovery, value: { ledger: 'done', at: clock.now() } }],
-        'strict',
-      );
+      await store.writeFacts([{ name: FACTS.recovery, value: { type: 'done', at: clock.now() } }], 'strict');
       return { restored };
     },
 
@@ -159,7 +156,7 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
 
 /** Anything but a plain "done" is pending: a fact that cannot be read must not bury rows. */
 function isPending(fact: unknown): boolean {
-  return fact !== undefined && !(isRecord(fact) && fact['ledger'] === 'done');
+  return fact !== undefined && !(isRecord(fact) && fact['type'] === 'done');
 }
 
 function idsOf(offer: SnapshotOffer): ReadonlySet<string> {

@@ -89,6 +89,10 @@ export interface Commit {
   readonly identity?: { readonly id: string; readonly key: Key; readonly requestHash: string } | undefined;
   /** W30: stale unless this is the active owner at the time of the transaction. */
   readonly activeOwner?: string | undefined;
+  /** S31: stale unless this fact has this content at the time of the transaction. */
+  readonly guard?: { readonly name: FactName; readonly value: unknown } | undefined;
+  /** The owner's numbers go on above this one (S20: above every one that a witness shows). */
+  readonly generationAtLeast?: number | undefined;
   /** `strict` survives a power cut (S14). */
   readonly durability: 'strict' | 'relaxed';
 }
@@ -106,7 +110,7 @@ export type CommitResult =
     }
   | {
       readonly type: 'stale';
-      readonly reason: 'rows' | 'active_owner' /** The rows of `keys` now. */;
+      readonly reason: 'rows' | 'active_owner' | 'guard' /** The rows of `keys` now. */;
       readonly rows: readonly Row[];
     }
   | { readonly type: 'known'; readonly row?: Row | undefined; readonly entry?: IdEntry | undefined }
@@ -224,6 +228,7 @@ export const FACTS = {
   heldOwner: (owner: string): FactName => ['held', owner],
   paused: (owner: string): FactName => ['paused', owner],
   /** One record per id a commit touched and the mirror has not seen (S22). */
+  /** `{ g: generation, gone?: tombstone reason }`. */
   unmirrored: (owner: string, id: string): FactName => ['unmirrored', owner, id],
   recovery: ['recovery'],
 } as const;

@@ -64,6 +64,8 @@ export interface ReadPlan {
   readonly places: readonly Place[];
   readonly owners: readonly string[];
   readonly activeOwner: boolean;
+  /** Facts that guard a commit (S31). */
+  readonly guards: readonly FactName[];
 }
 
 export interface JudgeReads {
@@ -76,6 +78,8 @@ export interface JudgeReads {
   readonly taken: readonly Place[];
   readonly owners: ReadonlyMap<string, OwnerRecord>;
   readonly activeOwner: unknown;
+  /** The plan's guards as they stand. */
+  readonly guards: readonly FactWrite[];
   /** The last number given (R6). */
   readonly lastSeq: number;
 }
@@ -102,6 +106,24 @@ export interface StoreWrites {
 
 /** These leave the row where it is: they are journalled, but an id does not end with them (R9). */
 const NOT_AN_END: ReadonlySet<OutcomeEnd['type']> = new Set(['blocked', 'unknown', 'deferred', 'held']);
+
+/** What the mirror's tombstone will say of a removed row; without an outcome of its own, a noted receipt's end (C11). */
+const GONE_BY: Readonly<Partial<Record<OutcomeEnd['type'], string>>> = {
+  already_gone: 'uploaded',
+  cancelled: 'deleted',
+  discarded: 'deleted',
+  dropped: 'dropped',
+  replaced: 'replaced',
+  merged: 'replaced',
+  superseded: 'replaced',
+  converted: 'replaced',
+  rebased: 'replaced',
+};
+
+function goneBy(commit: Commit, id: string): string {
+  const end = commit.outcomes.find(({ outcome }) => outcome.row.id === id)?.outcome.type;
+  return (end && GONE_BY[end]) ?? 'uploaded';
+}
 
 /** What is remembered of the id that an outcome ended, if it ended one. */
 export function endOf({ outcome, requestHash }: Omit<StoredEntry, 'n' | 'at'>): IdEntry | undefined {
@@ -144,6 +166,7 @@ export function planReads(commits: readonly Commit[]): ReadPlan {
     places,
     owners: [...new Set(commits.map((commit) => commit.owner))],
     activeOwner: commits.some((commit) => commit.activeOwner !== undefined),
+    guards: commits.flatMap(({ guard }) => (guard ? [guard.name] : [])),
   };
 }
 
@@ -172,6 +195,7 @@ function createWorkingState(reads: JudgeReads, { now, notesUnmirrored }: JudgeOp
   const unreadable = new Set(reads.unreadableIds);
   const ends = new Map(reads.ends.map((entry) => [entry.id, entry]));
   const owners = new Map(reads.owners);
+  const guards = new Map(reads.guards.map(({ name, value }) => [JSON.stringify(name), value]));
   let activeOwner = reads.activeOwner;
   let lastSeq = reads.lastSeq;
 
@@ -246,6 +270,8 @@ function createWorkingState(reads: JudgeReads, { now, notesUnmirrored }: JudgeOp
     const rows = rowsOf(commit.keys);
     if (commit.activeOwner !== undefined && commit.activeOwner !== activeOwner)
       return { type: 'stale', reason: 'active_owner', rows };
+    if (commit.guard && !sameContent(guards.get(JSON.stringify(commit.guard.name)), commit.guard.value))
+      return { type: 'stale', reason: 'guard', rows };
     if (!sameRows(rows, commit.expected)) return { type: 'stale', reason: 'rows', rows };
     const tokens = new Set(commit.keys.map(keyToken));
     const conflict = commit.write.find((draft) => conflictingId(draft, tokens));
@@ -254,7 +280,7 @@ function createWorkingState(reads: JudgeReads, { now, notesUnmirrored }: JudgeOp
 
   function apply(commit: Commit, rows: readonly Row[]): CommitResult {
     const owner = owners.get(commit.owner) ?? NEW_OWNER;
-    const generation = owner.generation + 1;
+    const generation = Math.max(owner.generation, commit.generationAtLeast ?? 0) + 1;
     const written = new Set(commit.write.map((draft) => draft.id));
     const removed = rows.filter((row) => commit.remove.includes(row.id) && !written.has(row.id));
     const before = rows.filter((row) => written.has(row.id));
@@ -281,9 +307,15 @@ function createWorkingState(reads: JudgeReads, { now, notesUnmirrored }: JudgeOp
 
     const entries = note(commit, owner.journalLast);
     for (const fact of commit.facts ?? []) setFact(fact);
-    if (notesUnmirrored)
-      for (const { id } of [...removed, ...after])
-        setFact({ name: FACTS.unmirrored(commit.owner, id), value: generation });
+    if (notesUnmirrored) {
+      for (const { id } of after)
+        setFact({ name: FACTS.unmirrored(commit.owner, id), value: { g: generation } });
+      for (const { id } of removed)
+        setFact({
+          name: FACTS.unmirrored(commit.owner, id),
+          value: { g: generation, gone: goneBy(commit, id) },
+        });
+    }
     const record: OwnerRecord = {
       ...owner,
       counts: countChange(owner.counts, [...removed, ...before], after),
@@ -307,6 +339,7 @@ function createWorkingState(reads: JudgeReads, { now, notesUnmirrored }: JudgeOp
     return entries.map(({ n, at, outcome }) => ({ n, at, outcome }));
   }
   function setFact(fact: FactWrite): void {
+    guards.set(JSON.stringify(fact.name), fact.value);
     changedFacts.set(JSON.stringify(fact.name), fact);
     if (sameName(fact.name, FACTS.activeOwner)) activeOwner = fact.value;
   }

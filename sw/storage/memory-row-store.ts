@@ -192,6 +192,7 @@ export function createMemoryRowStore(
       taken: [...rows.values()].flatMap(({ place }) => (askedOwners.has(place.owner) ? place : [])),
       owners,
       activeOwner: fact(FACTS.activeOwner),
+      guards: plan.guards.map((name) => ({ name, value: fact(name) })),
       lastSeq,
     };
   }

@@ -730,9 +730,28 @@ export function describeRowStore(name: string, open: () => Promise<OpenRowStore>
         const row = await stored(store);
         await one(store, commitOf([{ ...row, id: uuid(2) }], [row], { remove: [row.id] }));
         expect(await store.readFacts(['unmirrored', 'ann'], 9)).toEqual([
-          { name: FACTS.unmirrored('ann', uuid(1)), value: 2 },
-          { name: FACTS.unmirrored('ann', uuid(2)), value: 2 },
+          { name: FACTS.unmirrored('ann', uuid(1)), value: { g: 2, gone: 'uploaded' } },
+          { name: FACTS.unmirrored('ann', uuid(2)), value: { g: 2 } },
         ]);
+      });
+
+      it('[S31] a commit guarded by a fact is stale once the fact has changed, also within a batch', async () => {
+        const { store } = await open();
+        const name = ['recovery', 'ann'] as const;
+        const guarded = (id: string, value: unknown) =>
+          commitOf([rowFixture({ id, target: { type: 'id', id } })], [], { guard: { name, value } });
+        expect((await one(store, guarded(uuid(1), undefined))).type).toBe('committed');
+        const done = { ...guarded(uuid(2), undefined), facts: [{ name, value: 'done' }] };
+        const results = await store.commit([done, guarded(uuid(3), undefined)]);
+        expect(results.map(({ type }) => type)).toEqual(['committed', 'stale']);
+        expect((await one(store, guarded(uuid(4), 'done'))).type).toBe('committed');
+      });
+
+      it('[S20] numbers of changes go on above the one a witness showed', async () => {
+        const { store } = await open();
+        const result = await one(store, commitOf([rowFixture()], [], { generationAtLeast: 41 }));
+        expect(result).toMatchObject({ type: 'committed', generation: 42 });
+        expect((await store.ownerFacts('ann')).generation).toBe(42);
       });
 
       it('[S22] a fact is changed only if it is as it was seen, where that is asked', async () => {
