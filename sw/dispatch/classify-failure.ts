@@ -3,6 +3,7 @@
  */
 import type { FailureNote } from '../../shared/outcome.ts';
 import type { CommandKind } from '../../shared/row.ts';
+import type { Applied } from '../outbox/plan-acknowledgement.ts';
 import type { Fact, FailureSignals } from './failure-signals.ts';
 import type { MapFailure } from './family-ports.ts';
 import { readRevision } from './revision.ts';
@@ -11,12 +12,6 @@ export type FailureClass = FailureNote['class'];
 
 /** What rests after a transient failure (D3). `device`: the key, and the connection is not to blame. */
 export type WaitScope = 'network' | 'owner' | 'everyone' | 'key' | 'device';
-
-/**
- * What the answer proves about the server (R7): `maybe` nothing; `not_this_attempt` that this attempt was not
- * applied, or never left; `never` that this id is refused for good (D45).
- */
-export type Applied = 'maybe' | 'not_this_attempt' | 'never';
 
 export interface FailureLine {
   /** All that is given must be seen. */

@@ -6,15 +6,10 @@ import type { BlockedCode } from '../../shared/blocked-code.ts';
 import type { Family } from '../../shared/family.ts';
 import type { FailureNote, ReceiptRejection } from '../../shared/outcome.ts';
 import type { Receipt } from '../../shared/receipt.ts';
+import type { Applied } from '../outbox/plan-acknowledgement.ts';
 import { acceptanceReceipt } from '../receipts/acceptance-receipt.ts';
 import { checkReceipt, type SentCommand } from '../receipts/check-receipt.ts';
-import {
-  type Applied,
-  classifyFailure,
-  type FailureVerdict,
-  mapVerdict,
-  type WaitScope,
-} from './classify-failure.ts';
+import { classifyFailure, type FailureVerdict, mapVerdict, type WaitScope } from './classify-failure.ts';
 import { type FailureSignals, failureSignals, readMember } from './failure-signals.ts';
 import type { MapFailure } from './family-ports.ts';
 import { readRetryAfter } from './retry-after.ts';
