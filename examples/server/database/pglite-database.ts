@@ -1,0 +1,45 @@
+/** PostgreSQL inside this process: no installation, one connection, transactions one after another. */
+import { PGlite, type Transaction } from '@electric-sql/pglite';
+import type { Database, Sql } from './database.ts';
+import { jitteredPause, retryContention } from './retry-contention.ts';
+import { translateDatabaseError } from './translate-error.ts';
+
+const INT8 = 20;
+
+export interface PgliteOptions {
+  /** A directory for the data; in memory without one. One process at a time may use it. */
+  readonly dataDir?: string | undefined;
+}
+
+export async function openPglite(options: PgliteOptions = {}): Promise<Database> {
+  const db = await PGlite.create({
+    ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
+    parsers: { [INT8]: Number },
+  });
+  const translated = async <T>(run: () => Promise<T>): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      throw translateDatabaseError(error);
+    }
+  };
+  const outside = sqlOver(db);
+  return {
+    technology: 'pglite',
+    query: (text, parameters) => translated(() => outside.query(text, parameters)),
+    script: (text) => translated(() => outside.script(text)),
+    transaction: (work) =>
+      retryContention(() => db.transaction((tx) => work(sqlOver(tx))), { attempts: 6, pause: jitteredPause }),
+    close: () => db.close(),
+  };
+}
+
+function sqlOver(db: PGlite | Transaction): Sql {
+  return {
+    query: async <Row extends object>(text: string, parameters: readonly unknown[] = []) =>
+      (await db.query<Row>(text, [...parameters])).rows,
+    script: async (text) => {
+      await db.exec(text);
+    },
+  };
+}
