@@ -57,7 +57,10 @@ async function listShell(outdir) {
   return await Promise.all(
     files.map(async (file) => ({
       url: `/${file.slice(outdir.length).replaceAll('\\', '/').replace(/^\/+/, '')}`,
-      revision: createHash('sha256').update(await readFile(file)).digest('hex').slice(0, 16),
+      revision: createHash('sha256')
+        .update(await readFile(file))
+        .digest('hex')
+        .slice(0, 16),
     })),
   );
 }
