@@ -1,0 +1,133 @@
+/** The inside of a writing transaction: all its reads at once, the judge, all its writes (R41). */
+
+import { toKeyArray } from '../../shared/key.ts';
+import { type Commit, type CommitResult, FACTS, type FactWrite } from '../outbox/row-store.ts';
+import { findEndsOf, writeIds, writeJournal } from './idb-journal.ts';
+import { putOwner, readOwner } from './idb-owner.ts';
+import { answerOf } from './idb-request.ts';
+import { findRecord, readableRows, readRecords } from './idb-rows.ts';
+import {
+  type JudgeOptions,
+  type JudgeReads,
+  judge,
+  type Place,
+  planReads,
+  type ReadPlan,
+  type StoreWrites,
+} from './judge.ts';
+import { BODIES, IDS, JOURNAL, KEY, META, META_KEYS, ROWS, toDbKey, toStoredRow } from './schema.ts';
+
+/** The stores a batch may touch: bodies only where one comes or may go, so that a claim never waits for one (S2). */
+export function storesOf(commits: readonly Commit[]): readonly string[] {
+  const touchesBodies = commits.some(({ remove, bodies = [] }) => remove.length > 0 || bodies.length > 0);
+  return touchesBodies ? [ROWS, BODIES, JOURNAL, IDS, META] : [ROWS, JOURNAL, IDS, META];
+}
+
+export async function judgeInside(
+  transaction: IDBTransaction,
+  commits: readonly Commit[],
+  options: JudgeOptions & { readonly keyRange: typeof IDBKeyRange },
+): Promise<readonly CommitResult[]> {
+  const { reads, lastId } = await readAll(transaction, commits, options.keyRange);
+  const { results, writes } = judge(reads, commits, options);
+  if (results.some(({ type }) => type === 'committed'))
+    writeAll(transaction, writes, { lastSeq: reads.lastSeq, lastId, now: options.now });
+  return results;
+}
+
+/** Every request is made before the first answer is awaited. */
+async function readAll(
+  transaction: IDBTransaction,
+  commits: readonly Commit[],
+  keyRange: typeof IDBKeyRange,
+): Promise<{ readonly reads: JudgeReads; readonly lastId: number }> {
+  const plan = planReads(commits);
+  const meta = transaction.objectStore(META);
+  const byKey = transaction.objectStore(ROWS).index(KEY);
+  const [rows, byId, ends, taken, owners, activeOwner, guards, lastSeq, lastId] = await Promise.all([
+    Promise.all(plan.keys.map((key) => readRecords(byKey, keyRange.only(toKeyArray(key))))),
+    Promise.all(plan.ids.map((id) => findRecord(transaction, id))),
+    Promise.all(plan.ends.map((id) => findEndsOf(transaction, id))),
+    readTaken(transaction, plan, keyRange),
+    Promise.all(plan.owners.map((owner) => readOwner(meta, owner))),
+    plan.activeOwner ? answerOf<unknown>(meta.get(toDbKey(FACTS.activeOwner))) : undefined,
+    Promise.all(plan.guards.map((name) => answerOf<unknown>(meta.get(toDbKey(name))))),
+    answerOf<unknown>(meta.get(toDbKey(META_KEYS.seq))),
+    commits.some(({ outcomes, ids = [] }) => outcomes.length + ids.length > 0) ? lastIdOf(transaction) : 0,
+  ]);
+  const found = byId.flatMap((record, at) => (record ? [{ record, id: plan.ids[at] ?? '' }] : []));
+  return {
+    lastId,
+    reads: {
+      rows: [...rows.flatMap(readableRows), ...readableRows(found.map(({ record }) => record))],
+      unreadableIds: found.flatMap(({ record, id }) => (record.row ? [] : id)),
+      ends: ends.flat(),
+      taken,
+      owners: new Map(plan.owners.flatMap((owner, at) => (owners[at] ? [[owner, owners[at]] as const] : []))),
+      activeOwner,
+      guards: plan.guards.map((name, at) => ({ name, value: guards[at] })),
+      lastSeq: Number(lastSeq),
+    },
+  };
+}
+
+function lastIdOf(transaction: IDBTransaction): Promise<number> {
+  return answerOf(transaction.objectStore(IDS).openKeyCursor(null, 'prev')).then((cursor) =>
+    cursor ? Number(cursor.primaryKey) : 0,
+  );
+}
+
+/** From each place downwards the numbers that are taken, until enough free ones were passed for all that ask. */
+async function readTaken(
+  transaction: IDBTransaction,
+  { places }: ReadPlan,
+  keyRange: typeof IDBKeyRange,
+): Promise<readonly Place[]> {
+  const rows = transaction.objectStore(ROWS);
+  const runs = places.map(
+    ({ owner, seq }) =>
+      new Promise<readonly Place[]>((resolve, reject) => {
+        const taken: Place[] = [];
+        let next = seq;
+        let free = 0;
+        const request = rows.openKeyCursor(keyRange.bound([owner], [owner, seq]), 'prev');
+        request.onerror = () => reject(request.error);
+        request.onsuccess = () => {
+          const cursor = request.result;
+          const at = Array.isArray(cursor?.primaryKey)
+            ? Number(cursor.primaryKey[1])
+            : Number.NEGATIVE_INFINITY;
+          free += next - at;
+          if (cursor === null || free >= places.length) return resolve(taken);
+          taken.push({ owner, seq: at });
+          next = at - 1;
+          cursor.continue();
+        };
+      }),
+  );
+  return (await Promise.all(runs)).flat();
+}
+
+function writeAll(
+  transaction: IDBTransaction,
+  writes: StoreWrites,
+  { lastSeq, lastId, now }: { readonly lastSeq: number; readonly lastId: number; readonly now: number },
+): void {
+  const rows = transaction.objectStore(ROWS);
+  const meta = transaction.objectStore(META);
+  // A number may be freed and taken in one commit (R6): removals go first.
+  for (const { owner, seq } of writes.removedRows) rows.delete([owner, seq]);
+  for (const row of writes.rows) rows.put(toStoredRow(row));
+  for (const bodyId of writes.removedBodies) transaction.objectStore(BODIES).delete(bodyId);
+  for (const { bodyId, body } of writes.bodies) transaction.objectStore(BODIES).put(body, bodyId);
+  for (const [owner, entries] of writes.journal) writeJournal(transaction, owner, entries);
+  if (writes.ids.length > 0) writeIds(transaction, writes.ids, lastId, now);
+  for (const [owner, record] of writes.owners) putOwner(meta, owner, record);
+  for (const fact of writes.facts) putFact(meta, fact);
+  if (writes.lastSeq !== lastSeq) meta.put(writes.lastSeq, toDbKey(META_KEYS.seq));
+}
+
+export function putFact(meta: IDBObjectStore, { name, value }: FactWrite): void {
+  if (value === undefined) meta.delete(toDbKey(name));
+  else meta.put(value, toDbKey(name));
+}

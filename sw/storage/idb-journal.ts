@@ -1,0 +1,152 @@
+/**
+ * Outcomes and ended ids on IndexedDB (D41, R9), a record per transaction: a drain of a thousand rows writes a
+ * few dozen records, not two thousand.
+ */
+import type { IdEntry, JournalEntry } from '../../shared/outcome.ts';
+import type { JournalPage } from '../outbox/row-store.ts';
+import { putOwner, readOwner } from './idb-owner.ts';
+import { answerOf, tried } from './idb-request.ts';
+import {
+  endOf,
+  ID_ENTRIES,
+  ID_MS,
+  JOURNAL_ENTRIES,
+  JOURNAL_MS,
+  NEW_OWNER,
+  type StoredEntry,
+} from './judge.ts';
+import {
+  above,
+  IDS,
+  type IdChunk,
+  JOURNAL,
+  type JournalChunk,
+  META,
+  META_KEYS,
+  NAMES,
+  namesOf,
+  toDbKey,
+} from './schema.ts';
+
+/** Records looked at in one slice of trimming, and read ahead while paging. */
+const SLICE = 16;
+
+export function writeJournal(
+  transaction: IDBTransaction,
+  owner: string,
+  entries: readonly StoredEntry[],
+): void {
+  const last = entries.at(-1);
+  if (last === undefined) return;
+  const names = namesOf(entries.map(({ outcome }) => outcome.row));
+  const chunk: JournalChunk = { owner, n: last.n, at: last.at, names, entries };
+  transaction.objectStore(JOURNAL).put(chunk);
+}
+
+export function writeIds(
+  transaction: IDBTransaction,
+  entries: readonly IdEntry[],
+  lastId: number,
+  at: number,
+): void {
+  const chunk: IdChunk = { n: lastId + entries.length, at, names: namesOf(entries), entries };
+  transaction.objectStore(IDS).put(chunk);
+}
+
+/** The ends known of a name (an id or an origin), newest last. */
+export async function findEndsOf(transaction: IDBTransaction, name: string): Promise<readonly IdEntry[]> {
+  const [journal, ids] = await Promise.all([
+    readChunks<JournalChunk>(transaction.objectStore(JOURNAL).index(NAMES).getAll(name)),
+    readChunks<IdChunk>(transaction.objectStore(IDS).index(NAMES).getAll(name)),
+  ]);
+  // Ids are forgotten sooner than outcomes, and what they hold is the newer.
+  return [
+    ...journal.flatMap(({ entries }) => entries.flatMap((entry) => endOf(entry) ?? [])),
+    ...ids.flatMap(({ entries }) => entries),
+  ].filter(({ id, origin }) => id === name || origin === name);
+}
+
+export async function findOutcomeOf(
+  transaction: IDBTransaction,
+  id: string,
+): Promise<JournalEntry | undefined> {
+  const chunks = await readChunks<JournalChunk>(transaction.objectStore(JOURNAL).index(NAMES).getAll(id));
+  const entry = chunks.flatMap(({ entries }) => entries).findLast(({ outcome }) => outcome.row.id === id);
+  return entry && entryOf(entry);
+}
+
+export async function readJournalPage(
+  transaction: IDBTransaction,
+  keyRange: typeof IDBKeyRange,
+  owner: string,
+  after: { readonly epoch: string; readonly n: number } | undefined,
+  limit: number,
+): Promise<JournalPage> {
+  const meta = transaction.objectStore(META);
+  const [record = NEW_OWNER, stored] = await Promise.all([
+    readOwner(meta, owner),
+    answerOf<unknown>(meta.get(toDbKey(META_KEYS.epoch))),
+  ]);
+  const epoch = String(stored);
+  const { journalLast, journalGone } = record;
+  // A number beyond the last was given by a transaction that a power cut took back.
+  const isLost = after !== undefined && (after.epoch !== epoch || after.n > journalLast);
+  const from = isLost ? 0 : (after?.n ?? 0);
+  const entries: StoredEntry[] = [];
+  let next = Math.max(from, journalGone) + 1;
+  while (entries.length < limit && next <= journalLast) {
+    const range = keyRange.bound([owner, next], above([owner]));
+    const chunks = await readChunks<JournalChunk>(transaction.objectStore(JOURNAL).getAll(range, SLICE));
+    entries.push(...chunks.flatMap((chunk) => chunk.entries.filter(({ n }) => n >= next)));
+    next = (chunks.at(-1)?.n ?? journalLast) + 1;
+  }
+  return {
+    epoch,
+    entries: entries.slice(0, limit).map(entryOf),
+    truncated: isLost || from < journalGone,
+    last: journalLast,
+  };
+}
+
+/** Forgets what is past its bounds, a slice; answers whether more may be left. */
+export async function trimSlice(
+  transaction: IDBTransaction,
+  keyRange: typeof IDBKeyRange,
+  owner: string,
+  now: number,
+): Promise<boolean> {
+  const journal = transaction.objectStore(JOURNAL);
+  const ids = transaction.objectStore(IDS);
+  const [record = NEW_OWNER, lastId, oldIds] = await Promise.all([
+    readOwner(transaction.objectStore(META), owner),
+    answerOf(ids.openKeyCursor(null, 'prev')),
+    readChunks<IdChunk>(ids.getAll(null, SLICE)),
+  ]);
+  const passedIds = oldIds.filter(({ at }) => at <= now - ID_MS);
+  const lastGoneId = Math.max(Number(lastId?.primaryKey ?? 0) - ID_ENTRIES, passedIds.at(-1)?.n ?? 0);
+  if (lastGoneId > 0) ids.delete(keyRange.upperBound(lastGoneId));
+
+  const crowded = Math.max(record.journalGone, record.journalLast - JOURNAL_ENTRIES);
+  const oldest = await readChunks<JournalChunk>(
+    journal.getAll(keyRange.bound([owner, crowded + 1], above([owner])), SLICE),
+  );
+  const passed = oldest.filter(({ at }) => at <= now - JOURNAL_MS);
+  const gone = Math.max(crowded, passed.at(-1)?.n ?? 0);
+  if (gone > record.journalGone) {
+    journal.delete(keyRange.bound([owner], [owner, gone]));
+    putOwner(transaction.objectStore(META), owner, { ...record, journalGone: gone });
+  }
+  return passedIds.length === SLICE || passed.length === SLICE;
+}
+
+/** A damaged record, or one of another shape, costs what it remembered and stops nothing. */
+async function readChunks<Chunk extends JournalChunk | IdChunk>(
+  request: IDBRequest<Chunk[]>,
+): Promise<readonly Chunk[]> {
+  const read = await tried(request);
+  return read.type === 'value' ? read.value.filter(({ entries }) => Array.isArray(entries)) : [];
+}
+
+function entryOf({ n, at, outcome }: StoredEntry): JournalEntry {
+  return { n, at, outcome };
+}
