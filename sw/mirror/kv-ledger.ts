@@ -50,10 +50,7 @@ export function kvLedger(use: UseStore): Ledger {
           store.put({ id, tombstone } satisfies NamedTombstone, ['tomb', id]);
           store.delete(['pending', id]);
         }
-        for (const id of batch.removeTombstones ?? []) {
-          store.delete(['tomb', id]);
-          store.delete(['pending', id]);
-        }
+        for (const id of batch.removeTombstones ?? []) store.delete(['tomb', id]);
         for (const id of batch.removePending ?? []) store.delete(['pending', id]);
         for (const manifest of batch.manifests ?? []) store.put(manifest, ['manifest', manifest.owner]);
       }),

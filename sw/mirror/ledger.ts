@@ -55,7 +55,7 @@ export interface LedgerBatch {
   readonly tombstones?: readonly NamedTombstone[];
   /** Whose content and attempt data go. */
   readonly forget?: readonly LedgerRef[];
-  /** Pending and final ones alike. */
+  /** Final ones only: a pending one belongs to a commit that is under way. */
   readonly removeTombstones?: readonly string[];
   /** Pending ones only: the final tombstone that may stand beside it is left as it was. */
   readonly removePending?: readonly string[];

@@ -92,17 +92,3 @@ export function planSnapshotRow(candidate: SnapshotRow, context: SnapshotRowCont
     ? restored
     : { ...restored, row: block(restored.row, 'recovery_receipt_unknown', context.now) };
 }
-
-/** S37: what the server's word makes of an unverified row. `younger`: a younger row of its key is stored. */
-export function planUnverifiedAnswer(
-  row: Row,
-  answer: 'none',
-  context: { readonly isIntent: boolean; readonly younger: boolean },
-): Row {
-  const { recovery } = row;
-  if (recovery === undefined || answer !== 'none') return row;
-  const asked: Row = { ...row, doubt: false, recovery: { ...recovery, proof: 'asked' } };
-  if (row.state !== 'blocked' || row.blockedCode !== 'recovery_receipt_unknown') return asked;
-  if (context.isIntent || context.younger) return { ...row, doubt: false };
-  return { ...asked, state: 'queued', blockedAt: undefined, blockedCode: undefined };
-}

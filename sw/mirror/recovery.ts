@@ -26,14 +26,15 @@ export interface RecoveryDeps {
   readonly store: RowStore;
   readonly ledger: Ledger;
   readonly clock: Clock;
+  /** Rows per commit while restoring. Default 100. */
+  readonly pageSize?: number | undefined;
 }
 
-const PAGE = 100;
 const ROUNDS = 5;
 
 const ownerPart = (owner: string): FactName => [...FACTS.recovery, owner];
 
-export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery {
+export function createRecovery({ store, ledger, clock, pageSize = 100 }: RecoveryDeps): Recovery {
   /** Commits each restored row unless it is there, a tombstone names it, or a row that is there took it over. */
   async function restore(
     rows: readonly Restored[],
@@ -45,6 +46,7 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
     let restored = 0;
     for (let round = 0; round < ROUNDS && pending.length > 0; round++) {
       const commits = await plan(pending, guard, generation);
+      if (commits.length === 0) break;
       const results = await store.commit(commits.map(({ commit }) => commit));
       restored += results.filter(({ type }) => type === 'committed').length;
       // The rest was made stale by a row of the same key that this very batch, or another host, wrote.
@@ -76,10 +78,10 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
     guard: Commit['guard'],
   ) {
     for (let after: { urgent: boolean; seq: number } | undefined; ; ) {
-      const page = await store.readLane(owner, 'asking', { after, limit: PAGE });
+      const page = await store.readLane(owner, 'asking', { after, limit: pageSize });
       for (const row of page) await agreeOne(row, offer, ids, guard);
       const last = page.at(-1);
-      if (last === undefined || page.length < PAGE) return;
+      if (last === undefined || page.length < pageSize) return;
       after = { urgent: last.urgent === true, seq: last.seq };
     }
   }
@@ -107,7 +109,7 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
       const generations = new Map(manifests.map(({ owner, generation }) => [owner, generation]));
       let restored = 0;
       for (let after: LedgerRef | undefined; ; ) {
-        const entries = await ledger.entries(after, PAGE);
+        const entries = await ledger.entries(after, pageSize);
         for (const { content, attempt } of entries) {
           const seen = Math.max(
             content.generation,
@@ -121,7 +123,7 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
           restored += await restore(ofOwner, guard, generations.get(owner) ?? 0);
         }
         after = entries.at(-1)?.content;
-        if (entries.length < PAGE) break;
+        if (entries.length < pageSize) break;
       }
       await store.writeFacts([{ name: FACTS.recovery, value: { type: 'done', at: clock.now() } }], 'strict');
       return { restored };
@@ -139,8 +141,10 @@ export function createRecovery({ store, ledger, clock }: RecoveryDeps): Recovery
       if (offer.type === 'snapshot') {
         const manifest = await ledger.findManifest(owner);
         const context = { owner, generation: offer.generation, manifest, now: clock.now() };
-        for (let i = 0; i < offer.rows.length; i += PAGE) {
-          const rows = offer.rows.slice(i, i + PAGE).flatMap((row) => planSnapshotRow(row, context) ?? []);
+        for (let i = 0; i < offer.rows.length; i += pageSize) {
+          const rows = offer.rows
+            .slice(i, i + pageSize)
+            .flatMap((row) => planSnapshotRow(row, context) ?? []);
           restored += await restore(rows, guard, offer.generation);
         }
       }
