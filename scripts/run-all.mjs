@@ -8,7 +8,6 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const STEPS = [
   { name: 'test', script: 'test' },
   { name: 'check', script: 'check' },
-  { name: 'postgres', script: 'test:postgres' },
 ];
 
 const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));

@@ -1,0 +1,2 @@
+/** Builds the demo into a folder that any static server can serve. */
+export function buildDemo(outdir: string): Promise<void>;
