@@ -110,8 +110,12 @@ export type ViewState = Pick<
   readonly lastErrorCode?: string | undefined;
 };
 
-/** A row a page has seen before: what may have changed, all of it. */
-export type ViewPatch = ViewState & { readonly id: string };
+/**
+ * A row a page has seen before: what may have changed, all of it. What a claim sets is left out, so `state` is
+ * `sending` and `doubt` is true where they are missing.
+ */
+export type ViewPatch = Omit<ViewState, 'state' | 'doubt'> &
+  Partial<Pick<ViewState, 'state' | 'doubt'>> & { readonly id: string };
 
 export interface ViewPage {
   readonly rows: readonly ViewRow[];
@@ -130,21 +134,23 @@ export type WireOutcome = {
     })
 );
 
-export interface WireEntry {
+export type WireEntry = WireOutcome & {
   readonly n: number;
   readonly at: number;
-  readonly outcome: WireOutcome;
-  /** The row is gone with it, so `removed` need not name it. */
-  readonly gone?: true | undefined;
-}
+  /** The row is not gone with it, as it is with most. */
+  readonly stays?: true | undefined;
+};
 
 export type Broadcast =
   | {
       readonly type: 'change';
       readonly owner: string;
       readonly epoch: string;
+      /** This stands for the changes after `after`, up to and with `generation`. */
+      readonly after: number;
       readonly generation: number;
-      readonly counts: StateCounts;
+      /** queued, sending, held, blocked */
+      readonly counts: readonly [number, number, number, number];
       readonly rows: readonly (ViewRow | ViewPatch)[];
       readonly removed: readonly string[];
       readonly entries: readonly WireEntry[];

@@ -1,0 +1,169 @@
+/**
+ * The only place that knows Service Worker events (W1-W4): adds its listeners synchronously, ties work to the event
+ * that started it, and leaves everything else of the worker to the app: no `fetch`, no `skipWaiting`, no claiming.
+ */
+import type { FlushCause } from '../../shared/answers.ts';
+import type { FlushResult } from '../../shared/outcome.ts';
+import { type HandedCredentials, PROTOCOL, RELEASE, type Triggers } from '../../shared/protocol.ts';
+import type { Engine } from '../engine.ts';
+import type { Clock, Ids, Timers } from '../environment.ts';
+import {
+  createBackgroundSync,
+  type MakeDoorbell,
+  type SyncEventLike,
+  type SyncManagerLike,
+} from './background-sync.ts';
+import type { Broadcaster } from './broadcaster.ts';
+import { createMessageEndpoint, type IncomingMessage } from './message-endpoint.ts';
+import { createWorkerApi } from './worker-api.ts';
+
+export interface ExtendableEventLike {
+  waitUntil(promise: Promise<unknown>): void;
+}
+
+export interface WorkerEvents {
+  readonly message: IncomingMessage & ExtendableEventLike;
+  readonly sync: SyncEventLike;
+  readonly periodicsync: Pick<SyncEventLike, 'tag' | 'waitUntil'>;
+  readonly activate: unknown;
+}
+
+/** What is used of `self`. */
+export interface WorkerRealm {
+  readonly location: { readonly origin: string };
+  readonly navigator: { readonly onLine: boolean };
+  readonly registration: {
+    readonly sync?: SyncManagerLike | undefined;
+    readonly periodicSync?:
+      | { register(tag: string, options: { readonly minInterval: number }): Promise<void> }
+      | undefined;
+  };
+  addEventListener<Type extends keyof WorkerEvents>(
+    type: Type,
+    listener: (event: WorkerEvents[Type]) => void,
+  ): void;
+}
+
+export interface ServiceWorkerHostDeps {
+  readonly name: string;
+  readonly realm: WorkerRealm;
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ids: Ids;
+  readonly broadcaster: Broadcaster;
+  /** Whether the host's lock is held, once that is known (C6). */
+  readonly locked: Promise<boolean>;
+  readonly makeDoorbell: MakeDoorbell;
+  readonly giveCredentials: (owner: string, credentials: HandedCredentials | undefined) => void;
+}
+
+export interface ServiceWorkerHost {
+  /** A cheap trigger for a `push` or `fetch` listener of the app: pass the promise to its `waitUntil`. */
+  nudge(): Promise<void>;
+}
+
+/** A worker that was started for something else lets that go first. */
+const START_DELAY_MS = 1_000;
+const PERIOD_MS = 12 * 3_600_000;
+
+/**
+ * For how long an event may start new sends: the browser's limit less one attempt. Chromium, the one with Background
+ * Sync, gives a message 300 s and a sync event 180 s; Firefox gives 60 s.
+ */
+const lifetimes = (hasSync: boolean): { readonly messageMs: number; readonly syncMs: number } =>
+  hasSync ? { messageMs: 280_000, syncMs: 160_000 } : { messageMs: 45_000, syncMs: 45_000 };
+
+export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWorkerHost {
+  const { name, realm, engine, clock, timers } = deps;
+  const { tell } = deps.broadcaster;
+  const { sync, periodicSync } = realm.registration;
+  const { messageMs, syncMs } = lifetimes(sync !== undefined);
+  const work = new Set<Promise<unknown>>();
+  let isPeriodic = false;
+
+  const triggers = (): Triggers => ({ sync: doorbell.state(), periodicSync: isPeriodic });
+  const triggersChanged = (): void => tell({ type: 'triggers', triggers: triggers() });
+
+  const ring = (cause: FlushCause, lifeMs = messageMs): Promise<FlushResult | undefined> => {
+    const flush = engine.flushActive(cause, { until: clock.now() + lifeMs });
+    work.add(flush);
+    const end = (result?: FlushResult): void => {
+      work.delete(flush);
+      if (result && result.remaining.queued + result.remaining.sending > 0) void doorbell.arm();
+    };
+    flush.then(end, () => end());
+    return flush;
+  };
+  /** For a trigger nobody waits for: when the flush fails, another trigger tries again. */
+  const start = (cause: FlushCause): Promise<void> => {
+    // Before the flush: a browser that is killed in the middle of it must come back.
+    if (cause === 'enqueue') void doorbell.arm();
+    return ring(cause).then(
+      () => undefined,
+      () => undefined,
+    );
+  };
+
+  const doorbell = createBackgroundSync({
+    name,
+    sync,
+    isOnline: () => realm.navigator.onLine,
+    clock,
+    ids: deps.ids,
+    makeDoorbell: deps.makeDoorbell,
+    listen: (listener) => realm.addEventListener('sync', listener),
+    async flush(isNews) {
+      const result = await ring(isNews ? 'sync' : 'nudge', syncMs);
+      if (!result) return 0;
+      const { queued, sending } = await engine.waiting(result.owner);
+      return queued + sending;
+    },
+    changed: triggersChanged,
+  });
+
+  const api = createWorkerApi({
+    engine,
+    clock,
+    timers,
+    facts: () => ({
+      protocol: PROTOCOL,
+      release: RELEASE,
+      host: engine.host,
+      kind: 'worker',
+      triggers: triggers(),
+    }),
+    ring,
+    start,
+    ownerChanged: (active, discarded) => tell({ type: 'owner', active, discarded }),
+    giveCredentials: deps.giveCredentials,
+  });
+  const endpoint = createMessageEndpoint(api, {
+    origin: realm.location.origin,
+    identity: deps.locked.then((locked) => ({ release: RELEASE, host: engine.host, locked })),
+  });
+
+  realm.addEventListener('message', (event) => {
+    const answered = endpoint.receive(event);
+    // What the call started, or what was running when it came, goes on for as long as this event may.
+    if (answered !== undefined) event.waitUntil(answered.then(() => Promise.allSettled(work)));
+  });
+  realm.addEventListener('activate', () => void start('start'));
+  realm.addEventListener('periodicsync', (event) => {
+    if (event.tag === name) event.waitUntil(start('periodic'));
+  });
+  engine.onChange(deps.broadcaster.change);
+  engine.onProgress(deps.broadcaster.progress);
+  tell({ type: 'host', host: engine.host });
+  timers.after(START_DELAY_MS, () => void start('start'));
+  periodicSync?.register(name, { minInterval: PERIOD_MS }).then(
+    () => {
+      isPeriodic = true;
+      triggersChanged();
+    },
+    // Not granted: it is one trigger of many.
+    () => undefined,
+  );
+
+  return { nudge: () => start('nudge') };
+}

@@ -1,0 +1,122 @@
+/**
+ * What pages may ask of this host, over its engine (W16, W30). Reads and choices are for the owner who is signed in
+ * and for no other; an enqueue is judged by the engine, in the same transaction that would store it.
+ */
+import type { FlushCause } from '../../shared/answers.ts';
+import { SignedOutError } from '../../shared/errors.ts';
+import type { FlushResult } from '../../shared/outcome.ts';
+import type { FlushAnswer, HandedCredentials, HostFacts, WorkerApi } from '../../shared/protocol.ts';
+import type { Engine } from '../engine.ts';
+import type { Clock, Timers } from '../environment.ts';
+import { toViewRow } from './view-row.ts';
+
+export interface WorkerApiDeps {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly facts: () => Omit<HostFacts, 'activeOwner'>;
+  /** Flushes the active owner and keeps the host alive for it. */
+  readonly ring: (cause: FlushCause) => Promise<FlushResult | undefined>;
+  /** The same for a trigger nobody waits for; never rejects. */
+  readonly start: (cause: FlushCause) => Promise<void>;
+  /** Tells pages that another owner is active now, or that an owner's rows were discarded. */
+  readonly ownerChanged: (active: string | undefined, discarded?: string) => void;
+  readonly giveCredentials: (owner: string, credentials: HandedCredentials | undefined) => void;
+}
+
+/** A call is answered within this, so that a page's deadline means something; a longer flush is asked again. */
+const LONGEST_WAIT_MS = 10_000;
+const LARGEST_PAGE = 1_000;
+
+export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
+  const { engine, clock, timers, ring, start } = deps;
+  const flushes = new Map<string, Promise<FlushAnswer>>();
+
+  const own =
+    <A extends unknown[], R>(use: (owner: string, ...rest: A) => Promise<R>) =>
+    async (owner: string, ...rest: A): Promise<R> => {
+      if (typeof owner !== 'string' || owner !== (await engine.activeOwner())) {
+        throw new SignedOutError('This owner is not signed in here', { owner });
+      }
+      return use(owner, ...rest);
+    };
+  /** Rows may leave now that could not before. */
+  const thenStart =
+    <A extends unknown[], R>(cause: FlushCause, use: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      const answer = await use(...args);
+      void start(cause);
+      return answer;
+    };
+
+  const startFlush = (owner: string): Promise<FlushAnswer> => {
+    const flush = ring('flush')
+      .then((result): FlushAnswer => {
+        if (!result) throw new SignedOutError('This owner is not signed in here', { owner });
+        return { type: 'ended', result };
+      })
+      .finally(() => flushes.delete(owner));
+    flushes.set(owner, flush);
+    return flush;
+  };
+
+  return {
+    hello: async () => ({ ...deps.facts(), activeOwner: await engine.activeOwner() }),
+    signIn: thenStart('sign_in', async (owner) => {
+      const before = await engine.activeOwner();
+      await engine.signIn(owner);
+      if (before !== owner) deps.ownerChanged(owner);
+    }),
+    async signOut(owner, policy) {
+      const answer = await engine.signOut(owner, policy);
+      deps.ownerChanged(await engine.activeOwner(), policy === 'discard' ? owner : undefined);
+      return answer;
+    },
+    enqueue: thenStart('enqueue', (command, deadlineMs) =>
+      engine.enqueue(command, { deadlineAt: clock.now() + deadlineMs }),
+    ),
+    cancel: own((owner, id: string) => engine.cancel(owner, id)),
+    discard: own((owner, id: string) => engine.discard(owner, id)),
+    retry: thenStart(
+      'person',
+      own((owner, id: string, options: { readonly overwrite?: boolean }) => engine.retry(owner, id, options)),
+    ),
+    recover: thenStart(
+      'person',
+      own((owner, id: string, edited: { readonly body: unknown } | undefined) =>
+        engine.recover(owner, id, edited),
+      ),
+    ),
+    flush: own((owner) => {
+      const flush = flushes.get(owner) ?? startFlush(owner);
+      return new Promise((resolve, reject) => {
+        const cancel = timers.after(LONGEST_WAIT_MS, () => resolve({ type: 'running' }));
+        flush.then(resolve, reject).finally(cancel);
+      });
+    }),
+    async trigger(cause) {
+      void start(cause);
+    },
+    pause: own((owner) => engine.pause(owner)),
+    resume: thenStart(
+      'person',
+      own((owner) => engine.resume(owner)),
+    ),
+    rows: own(
+      async (owner, { after, limit }: { readonly after?: number | undefined; readonly limit: number }) => {
+        const page = await engine.rows(owner, { after, limit: Math.min(limit, LARGEST_PAGE) });
+        return { ...page, rows: page.rows.map(toViewRow) };
+      },
+    ),
+    bodies: own((owner, ids: readonly string[]) => engine.bodies(owner, ids.slice(0, LARGEST_PAGE))),
+    journal: own((owner, after: { readonly epoch: string; readonly n: number } | undefined, limit: number) =>
+      engine.journal(owner, after, Math.min(limit, LARGEST_PAGE)),
+    ),
+    settled: own((owner, id: string) => engine.settled(owner, id)),
+    explain: own((owner, id: string) => engine.explain(owner, id)),
+    exportOwner: own((owner) => engine.exportOwner(owner)),
+    giveCredentials: thenStart('sign_in', async (owner, credentials) =>
+      deps.giveCredentials(owner, credentials),
+    ),
+  };
+}

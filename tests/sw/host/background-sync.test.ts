@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest';
+import { RowsRemainError } from '../../../shared/errors.ts';
+import { createBackgroundSync, type SyncEventLike } from '../../../sw/host/background-sync.ts';
+import { createManualClock } from '../../../sw/testing/manual-clock.ts';
+
+const STANDING = 'workbox-background-sync:holdfast';
+
+function bell({ hasSync = true, denied = false } = {}) {
+  const clock = createManualClock();
+  const registered: string[] = [];
+  const tags = new Set<string>();
+  const listeners: ((event: SyncEventLike) => void)[] = [];
+  const flushes: boolean[] = [];
+  let rest = 0;
+  let online = true;
+  let changes = 0;
+  let flushing: Promise<void> = Promise.resolve();
+  let onSync: () => Promise<void> = async () => undefined;
+  const register = async (tag: string): Promise<void> => {
+    registered.push(tag);
+    if (denied) throw new DOMException('Permission denied.', 'NotAllowedError');
+    tags.add(tag);
+  };
+  const sync = createBackgroundSync({
+    name: 'holdfast',
+    sync: hasSync ? { register, getTags: async () => [...tags] } : undefined,
+    isOnline: () => online,
+    clock,
+    ids: { uuid: () => `u${registered.length}`, random: () => 0 },
+    // As workbox does: it swallows a refusal, and where `sync` is missing it calls at once without looking back.
+    makeDoorbell(name, given) {
+      onSync = given;
+      if (!hasSync) void given();
+      return { registerSync: () => register(`workbox-background-sync:${name}`).catch(() => undefined) };
+    },
+    listen: (listener) => listeners.push(listener),
+    async flush(isNews) {
+      flushes.push(isNews);
+      await flushing;
+      return rest;
+    },
+    changed: () => {
+      changes++;
+    },
+  });
+  /** The browser's event: what the promise given to `waitUntil` became. */
+  const fire = async (tag: string, lastChance = false): Promise<unknown> => {
+    const waits: Promise<unknown>[] = [];
+    const event = { tag, lastChance, waitUntil: (promise: Promise<unknown>) => waits.push(promise) };
+    for (const listener of listeners) listener(event);
+    if (tag === STANDING) waits.push(onSync());
+    const results = await Promise.allSettled(waits);
+    if (results.every(({ status }) => status === 'fulfilled')) tags.delete(tag);
+    const [first] = results;
+    return first?.status === 'rejected' ? first.reason : first?.status;
+  };
+  return {
+    clock,
+    sync,
+    registered,
+    flushes,
+    fire,
+    setRest: (count: number) => {
+      rest = count;
+    },
+    setOnline: (value: boolean) => {
+      online = value;
+    },
+    hold: (): (() => void) => {
+      let release = (): void => undefined;
+      flushing = new Promise((resolve) => {
+        release = resolve;
+      });
+      return release;
+    },
+    changeCount: () => changes,
+  };
+}
+
+describe('Background Sync as a doorbell', () => {
+  it('[W20] arms the standing tag once, however many commands come, until it has rung', async () => {
+    const { sync, registered, fire } = bell();
+    await Promise.all([sync.arm(), sync.arm(), sync.arm()]);
+    await sync.arm();
+    expect(registered).toEqual([STANDING]);
+    await fire(STANDING);
+    await sync.arm();
+    expect(registered).toEqual([STANDING, STANDING]);
+  });
+
+  it('[W21] rejects with one typed error while rows remain, and resolves when none do', async () => {
+    const { sync, fire, setRest } = bell();
+    await sync.arm();
+    setRest(3);
+    const reason = await fire(STANDING);
+    expect(reason).toBeInstanceOf(RowsRemainError);
+    // Workbox swallows what is no Error.
+    expect(reason).toBeInstanceOf(Error);
+    expect(reason).toHaveProperty('data', { count: 3 });
+    setRest(0);
+    expect(await fire(STANDING)).toBe('fulfilled');
+  });
+
+  it('[W20] offline, a fresh tag per arming beside the standing one, which may be in its back-off', async () => {
+    const { sync, registered, fire, setRest, setOnline } = bell();
+    await sync.arm();
+    setRest(1);
+    await fire(STANDING);
+    setOnline(false);
+    await sync.arm();
+    await sync.arm();
+    expect(registered).toEqual([STANDING, 'holdfast:u1']);
+    const reason = await fire('holdfast:u1');
+    expect(reason).toBeInstanceOf(RowsRemainError);
+    await sync.arm();
+    expect(registered).toEqual([STANDING, 'holdfast:u1', 'holdfast:u2']);
+  });
+
+  it('[W21, A62] after the last chance the next trigger arms again', async () => {
+    const { sync, registered, fire, setRest } = bell();
+    await sync.arm();
+    setRest(1);
+    await fire(STANDING);
+    await sync.arm();
+    expect(registered).toEqual([STANDING]);
+    await fire(STANDING, true);
+    await sync.arm();
+    expect(registered).toEqual([STANDING, STANDING]);
+  });
+
+  it('[W21] does not arm in the middle of an event, which would bring the next right behind it for ever', async () => {
+    const { sync, registered, fire, setRest, setOnline, hold } = bell();
+    await sync.arm();
+    setRest(1);
+    setOnline(false);
+    const release = hold();
+    const ended = fire(STANDING);
+    await sync.arm();
+    expect(registered).toEqual([STANDING]);
+    release();
+    expect(await ended).toBeInstanceOf(RowsRemainError);
+  });
+
+  it('[W20, D2] tags that ring together are one flush', async () => {
+    const { sync, fire, flushes, hold, setOnline } = bell();
+    setOnline(false);
+    await sync.arm();
+    const release = hold();
+    const both = [fire(STANDING), fire('holdfast:u1')];
+    release();
+    expect(await Promise.all(both)).toEqual(['fulfilled', 'fulfilled']);
+    expect(flushes).toHaveLength(1);
+  });
+
+  it('[W20, W22] the echo of a registration made online is no news; what comes later is', async () => {
+    const { sync, fire, flushes, clock, setRest } = bell();
+    await sync.arm();
+    setRest(1);
+    await fire(STANDING);
+    await clock.advance(300_000);
+    await fire(STANDING);
+    expect(flushes).toEqual([false, true]);
+  });
+
+  it('[W20, W22] the event that follows a registration made offline is news', async () => {
+    const { sync, fire, flushes, setOnline } = bell();
+    setOnline(false);
+    await sync.arm();
+    await fire('holdfast:u1');
+    expect(flushes).toEqual([true]);
+  });
+
+  it('[W21, A63] without the API nothing rejects and the live view says so', async () => {
+    const { sync, flushes, registered } = bell({ hasSync: false });
+    await sync.arm();
+    expect(sync.state()).toBe('missing');
+    expect([flushes, registered]).toEqual([[], []]);
+  });
+
+  it('[W21, A63] a refused permission is no error, is said, and is asked again at the next arming', async () => {
+    const { sync, registered, changeCount } = bell({ denied: true });
+    await sync.arm();
+    expect(sync.state()).toBe('refused');
+    expect(changeCount()).toBe(1);
+    await sync.arm();
+    expect(registered).toEqual([STANDING, STANDING]);
+  });
+
+  it('[W21] says whether the event has ever come', async () => {
+    const { sync, fire } = bell();
+    expect(sync.state()).toBe('idle');
+    await sync.arm();
+    expect(sync.state()).toBe('armed');
+    await fire(STANDING);
+    expect(sync.state()).toBe('proven');
+  });
+
+  it('[W1] leaves tags of others alone', async () => {
+    const { fire, flushes } = bell();
+    await fire('workbox-background-sync:other');
+    await fire('app-sync');
+    expect(flushes).toEqual([]);
+  });
+});

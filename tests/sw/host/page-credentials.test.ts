@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { createPageCredentials } from '../../../sw/host/page-credentials.ts';
+import { createManualClock } from '../../../sw/testing/manual-clock.ts';
+
+function desk(pages = true) {
+  const clock = createManualClock();
+  const asked: (readonly [string, boolean])[] = [];
+  const credentials = createPageCredentials({
+    timers: clock,
+    hasPages: async () => pages,
+    ask: (owner, refused) => asked.push([owner, refused]),
+  });
+  return { clock, asked, credentials };
+}
+
+const token = (value: string) => ({ headers: { authorization: value } });
+
+describe('credentials that pages hand over', () => {
+  it('[W31] asks the pages once for a burst, and keeps the answer in memory', async () => {
+    const { clock, asked, credentials } = desk();
+    const burst = Promise.all([1, 2, 3].map(() => credentials.offer('ann', false)));
+    await clock.settle();
+    credentials.give('ann', token('t1'));
+    expect(await burst).toEqual(Array(3).fill({ type: 'headers', ...token('t1') }));
+    await credentials.offer('ann', false);
+    expect(asked).toEqual([['ann', false]]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('[W31, A48] does not offer again what was refused', async () => {
+    const { clock, asked, credentials } = desk();
+    credentials.give('ann', token('old'));
+    const offer = credentials.offer('ann', true);
+    await clock.settle();
+    expect(asked).toEqual([['ann', true]]);
+    credentials.give('ann', token('new'));
+    expect(await offer).toEqual({ type: 'headers', ...token('new') });
+  });
+
+  it('[W31, W30] of one owner nothing is offered for another', async () => {
+    const { clock, credentials } = desk();
+    credentials.give('ann', token('t1'));
+    const offer = credentials.offer('bob', false);
+    await clock.settle();
+    credentials.give('bob', undefined);
+    expect(await offer).toEqual({ type: 'none' });
+  });
+
+  it('[W31] with no page open there are none, and the rows are held', async () => {
+    const { asked, credentials } = desk(false);
+    expect(await credentials.offer('ann', false)).toEqual({ type: 'none' });
+    expect(asked).toEqual([]);
+  });
+
+  it('[W31, D4] pages that do not answer are not taken for signed out', async () => {
+    const { clock, credentials } = desk();
+    const failure = credentials.offer('ann', false).catch((error: unknown) => error);
+    await clock.advance(5_000);
+    expect(await failure).toBeInstanceOf(Error);
+    const again = credentials.offer('ann', false);
+    await clock.settle();
+    credentials.give('ann', token('late'));
+    expect(await again).toMatchObject({ type: 'headers' });
+  });
+});

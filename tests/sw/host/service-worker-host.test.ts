@@ -1,0 +1,297 @@
+import { describe, expect, it } from 'vitest';
+import type { Broadcast } from '../../../shared/protocol.ts';
+import type { Engine } from '../../../sw/engine.ts';
+import { createBroadcaster } from '../../../sw/host/broadcaster.ts';
+import { createServiceWorkerHost, type WorkerEvents } from '../../../sw/host/service-worker-host.ts';
+import { createManualClock } from '../../../sw/testing/manual-clock.ts';
+import { createFakeEngine, NO_COUNTS } from '../../support/fake-engine.ts';
+
+type Listeners = { readonly [Type in keyof WorkerEvents]: ((event: WorkerEvents[Type]) => void)[] };
+
+const ORIGIN = 'https://app.test';
+
+function worker(overrides: Partial<Engine> = {}, { hasSync = true } = {}) {
+  const clock = createManualClock();
+  const engine = createFakeEngine(overrides);
+  const registered: string[] = [];
+  const told: Broadcast[] = [];
+  const listeners: Listeners = { message: [], sync: [], periodicsync: [], activate: [] };
+  const register = async (tag: string): Promise<void> => {
+    registered.push(tag);
+  };
+  let onSync = async (): Promise<void> => undefined;
+  const host = createServiceWorkerHost({
+    name: 'holdfast',
+    realm: {
+      location: { origin: ORIGIN },
+      navigator: { onLine: true },
+      registration: hasSync ? { sync: { register, getTags: async () => registered } } : {},
+      addEventListener: (type, listener) => listeners[type].push(listener),
+    },
+    engine,
+    clock,
+    timers: clock,
+    ids: { uuid: () => 'u1', random: () => 0 },
+    broadcaster: createBroadcaster({
+      channel: { postMessage: (message) => told.push(...message) },
+      timers: clock,
+    }),
+    locked: Promise.resolve(true),
+    makeDoorbell(name, given) {
+      onSync = given;
+      return { registerSync: () => register(`workbox-background-sync:${name}`) };
+    },
+    giveCredentials: () => undefined,
+  });
+  const listened = Object.entries(listeners).map(([type, all]) => [type, all.length]);
+
+  /** Posts a call as a page does; answers what the port brought and how long the event was kept alive. */
+  const post = (name: string, ...args: unknown[]) => {
+    const posted: unknown[] = [];
+    let isAlive = false;
+    const message = {
+      id: 'm',
+      type: 'APPLY',
+      path: [name],
+      argumentList: args.map((value) => ({ type: 'RAW', value })),
+    };
+    for (const listener of listeners.message) {
+      listener({
+        data: { holdfast: 'call', protocol: 1, message },
+        origin: ORIGIN,
+        ports: [{ postMessage: (value) => posted.push(value) }],
+        waitUntil(promise) {
+          isAlive = true;
+          promise.then(
+            () => {
+              isAlive = false;
+            },
+            () => {
+              isAlive = false;
+            },
+          );
+        },
+      });
+    }
+    return { posted, isAlive: () => isAlive };
+  };
+  const causes = () => engine.asked.filter(([name]) => name === 'flushActive').map(([, cause]) => cause);
+  return {
+    clock,
+    engine,
+    host,
+    told,
+    registered,
+    listened,
+    post,
+    causes,
+    ring: () => onSync(),
+    activate: () => {
+      for (const listener of listeners.activate) listener({});
+    },
+    period: (tag: string) => {
+      const waits: Promise<unknown>[] = [];
+      for (const listener of listeners.periodicsync)
+        listener({ tag, waitUntil: (promise) => waits.push(promise) });
+      return waits.length;
+    },
+  };
+}
+
+const command = { id: 'i1', owner: 'ann', family: 'workout', kind: 'create' };
+
+describe('the Service Worker host', () => {
+  it('[W1, W2] adds its listeners synchronously and owns no fetch, install or claim', () => {
+    const { listened } = worker();
+    // A listener of another type would have found no place to go.
+    expect(listened).toEqual([
+      ['message', 1],
+      ['sync', 1],
+      ['periodicsync', 1],
+      ['activate', 1],
+    ]);
+  });
+
+  it('[W1] keeps the worker alive for its own messages only', async () => {
+    const { clock, post } = worker();
+    const foreign = post('nonsense');
+    await clock.settle();
+    expect(foreign.posted.at(-1)).toMatchObject({ name: 'throw' });
+    expect(foreign.isAlive()).toBe(false);
+  });
+
+  it('[W4, W10] keeps the worker alive until a call is answered and the flush it caused has ended', async () => {
+    let end = (): void => undefined;
+    const { clock, post } = worker({
+      flushActive: () =>
+        new Promise((resolve) => {
+          end = () => resolve({ owner: 'ann', outcomes: [], remaining: NO_COUNTS });
+        }),
+    });
+    const call = post('enqueue', command, 1_000);
+    await clock.settle();
+    expect(call.posted.at(-1)).toMatchObject({ type: 'RAW', value: { action: 'queued' } });
+    expect(call.isAlive()).toBe(true);
+    // A page that keeps a long drain going by fresh messages: each event lives as long as the flush.
+    const next = post('hello', { protocol: 1, release: 'r' });
+    await clock.settle();
+    expect(next.posted).toHaveLength(2);
+    expect(next.isAlive()).toBe(true);
+    end();
+    await clock.settle();
+    expect([call.isAlive(), next.isAlive()]).toEqual([false, false]);
+  });
+
+  it.each([
+    { hasSync: true, seconds: 280 },
+    { hasSync: false, seconds: 45 },
+  ])(
+    '[W4] starts no new sends past $seconds s of a message’s event (sync: $hasSync)',
+    async ({ hasSync, seconds }) => {
+      const { clock, engine, post } = worker({}, { hasSync });
+      post('enqueue', command, 1_000);
+      await clock.settle();
+      const flush = engine.asked.find(([name]) => name === 'flushActive');
+      expect(flush).toEqual(['flushActive', 'enqueue', { until: clock.now() + seconds * 1_000 }]);
+    },
+  );
+
+  it('[W4] starts no new sends past 160 s of a sync event', async () => {
+    const { clock, engine, ring } = worker();
+    await ring();
+    const flush = engine.asked.find(([name]) => name === 'flushActive');
+    expect(flush).toEqual(['flushActive', 'sync', { until: clock.now() + 160_000 }]);
+  });
+
+  it('[W20] every trigger ends in a flush of the active owner', async () => {
+    const { clock, post, causes, activate, host, period } = worker();
+    await clock.advance(1_000);
+    activate();
+    post('enqueue', command, 1_000);
+    post('signIn', 'ann');
+    post('retry', 'ann', 'i1', {});
+    post('recover', 'ann', 'i1');
+    post('resume', 'ann');
+    post('flush', 'ann');
+    post('giveCredentials', 'ann', { headers: {} });
+    for (const cause of ['online', 'visible', 'connect', 'timer']) post('trigger', cause);
+    expect(period('other')).toBe(0);
+    expect(period('holdfast')).toBe(1);
+    await host.nudge();
+    await clock.settle();
+    expect(causes().sort()).toEqual(
+      [
+        'start',
+        'start',
+        'enqueue',
+        'sign_in',
+        'person',
+        'person',
+        'person',
+        'flush',
+        'sign_in',
+        'online',
+        'visible',
+        'connect',
+        'timer',
+        'periodic',
+        'nudge',
+      ].sort(),
+    );
+  });
+
+  it('[W21] arms Background Sync with the command, before the flush that may be killed', async () => {
+    const { clock, post, registered } = worker({ flushActive: () => new Promise(() => undefined) });
+    post('enqueue', command, 1_000);
+    await clock.settle();
+    expect(registered).toEqual(['workbox-background-sync:holdfast']);
+  });
+
+  it('[W20, W21] arms whenever rows remain after a flush, and not when none do', async () => {
+    let queued = 0;
+    const { clock, post, registered } = worker({
+      flushActive: async () => ({ owner: 'ann', outcomes: [], remaining: { ...NO_COUNTS, queued } }),
+    });
+    post('trigger', 'visible');
+    await clock.settle();
+    expect(registered).toEqual([]);
+    queued = 1;
+    post('trigger', 'visible');
+    await clock.settle();
+    expect(registered).toEqual(['workbox-background-sync:holdfast']);
+  });
+
+  it.each([
+    { counts: { queued: 2 }, rejects: true },
+    { counts: { sending: 1 }, rejects: true },
+    { counts: { held: 3, blocked: 4 }, rejects: false },
+    { counts: {}, rejects: false },
+  ])('[W21] a sync event with $counts left rejects: $rejects', async ({ counts, rejects }) => {
+    const { ring } = worker({ waiting: async () => ({ ...NO_COUNTS, ...counts }) });
+    const result = await ring().then(
+      () => false,
+      (error: unknown) => error instanceof Error && 'code' in error && error.code === 'rows_remain',
+    );
+    expect(result).toBe(rejects);
+  });
+
+  it('[W21, W30] with nobody signed in a sync event has nothing to come back for', async () => {
+    const { engine, ring } = worker();
+    engine.owner = undefined;
+    await expect(ring()).resolves.toBeUndefined();
+  });
+
+  it('[W20, G4] a flush that fails leaves no unhandled rejection and the call is answered', async () => {
+    const { clock, post, host } = worker({ flushActive: () => Promise.reject(new Error('no store')) });
+    const call = post('enqueue', command, 1_000);
+    await host.nudge();
+    await clock.settle();
+    expect(call.posted.at(-1)).toMatchObject({ value: { action: 'queued' } });
+    expect(call.isAlive()).toBe(false);
+  });
+
+  it('[W4, W11] a long flush answers in time that it runs, and a repeat joins it', async () => {
+    const ends: (() => void)[] = [];
+    const asked: string[] = [];
+    const { clock, post } = worker({
+      flushActive: (cause) => {
+        asked.push(cause);
+        return new Promise((resolve) => {
+          ends.push(() => resolve({ owner: 'ann', outcomes: [], remaining: NO_COUNTS }));
+        });
+      },
+    });
+    const first = post('flush', 'ann');
+    await clock.advance(10_000);
+    expect(first.posted.at(-1)).toMatchObject({ value: { type: 'running' } });
+    const second = post('flush', 'ann');
+    await clock.settle();
+    for (const end of ends) end();
+    await clock.settle();
+    expect(second.posted.at(-1)).toMatchObject({ value: { type: 'ended', result: { owner: 'ann' } } });
+    expect(asked.filter((cause) => cause === 'flush')).toHaveLength(1);
+  });
+
+  it('[W18, W30, W32] tells pages who is active, and whose rows were discarded', async () => {
+    const { clock, post, told } = worker();
+    post('signIn', 'ann');
+    await clock.settle();
+    post('signIn', 'bob');
+    await clock.settle();
+    post('signOut', 'bob', 'discard');
+    await clock.settle();
+    expect(told.filter(({ type }) => type === 'owner')).toEqual([
+      { type: 'owner', active: 'bob', discarded: undefined },
+      { type: 'owner', active: undefined, discarded: 'bob' },
+    ]);
+  });
+
+  it('[W3, W18] a started host announces itself, and tells the changes of its engine', async () => {
+    const { clock, engine, told } = worker();
+    engine.emitChange({ removed: ['i1'] });
+    engine.emitProgress({ running: true, done: 0, total: 2 });
+    await clock.advance(16);
+    expect(told.map(({ type }) => type)).toEqual(['host', 'change', 'progress']);
+    expect(told[0]).toEqual({ type: 'host', host: engine.host });
+  });
+});
