@@ -21,6 +21,8 @@ export interface MirrorOptions {
   readonly stepLimitMs?: number | undefined;
   /** How long changes are gathered before they are mirrored, in ms. Default 250. */
   readonly stepDelayMs?: number | undefined;
+  /** While this says so nothing is mirrored: the device is full and the outbox needs its last room (S17). */
+  readonly isPaused?: (() => boolean) | undefined;
   /** Ids per step. Default 200. */
   readonly slice?: number | undefined;
 }
@@ -232,7 +234,7 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
   function drainNotes(): Promise<void> {
     running ??= (async () => {
       try {
-        if (status.setAside && clock.now() - probedAt < PROBE_EVERY_MS) return;
+        if (options.isPaused?.() || (status.setAside && clock.now() - probedAt < PROBE_EVERY_MS)) return;
         while (await step()) {
           // A slice at a time, so that the work goes first.
         }

@@ -213,6 +213,8 @@ export interface RowStore {
   writeFacts(facts: readonly FactWrite[], durability: 'strict' | 'relaxed'): Promise<void>;
   /** Stored values that the codec cannot read (R3), one page, after the place of the last one seen. */
   unreadable(limit: number, after?: unknown): Promise<readonly UnreadableRow[]>;
+  /** Lets go of the connection, so that the browser may compact; the next call opens another (S17). */
+  reconnect?(): void;
   close(): void;
 }
 

@@ -240,6 +240,7 @@ export function createIdbRowStore(deps: IdbRowStoreDeps, options: IdbRowStoreOpt
           from = [last.place.owner, last.place.seq];
         }
       }),
+    reconnect: () => connection.letGo(),
     close: () => connection.close(),
   };
   return store;

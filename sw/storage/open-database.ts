@@ -37,6 +37,8 @@ export interface Database {
   use<T>(work: (database: IDBDatabase) => Promise<T>): Promise<T>;
   /** Lets go of a connection that is lost or no longer answers. */
   drop(database: IDBDatabase): void;
+  /** Lets go of whatever connection there is. */
+  letGo(): void;
   close(): void;
 }
 
@@ -138,6 +140,9 @@ export function createDatabase(deps: DatabaseDeps, { name, limitMs }: DatabaseOp
           if (isAgain || !isConnectionLoss(error)) throw toStoreError(error);
         }
       }
+    },
+    letGo() {
+      if (open) drop(open);
     },
     close() {
       isClosed = true;

@@ -263,6 +263,19 @@ describe('mirrored store', () => {
     expect(await kv.entries(undefined, 9)).toHaveLength(3);
   });
 
+  it('[S17] mirrors nothing while the device is full, and takes it up afterwards', async () => {
+    const { clock, inner, kv } = setUp();
+    let isFull = true;
+    const deps = { store: inner, ledger: kv, clock, timers: clock };
+    const mirror = createMirror(deps, { release: '1', isPaused: () => isFull });
+    await mirror.store.commit([enqueue(1)]);
+    await mirror.settle();
+    expect(await kv.entries(undefined, 9)).toEqual([]);
+    isFull = false;
+    await mirror.settle();
+    expect(await kv.entries(undefined, 9)).toHaveLength(1);
+  });
+
   it('[S30] tombstones are kept thirty days', async () => {
     const { mirror, kv, clock } = setUp();
     const tombstone = (at: number) => ({ owner: 'ann', generation: 1, at, reason: 'uploaded' }) as const;
