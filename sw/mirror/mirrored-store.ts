@@ -232,23 +232,25 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
   }
 
   function drainNotes(): Promise<void> {
-    running ??= (async () => {
-      try {
-        if (options.isPaused?.() || (status.setAside && clock.now() - probedAt < PROBE_EVERY_MS)) return;
-        while (await step()) {
-          // A slice at a time, so that the work goes first.
-        }
-        recentBodies.clear();
-        cachedBytes = 0;
-        await trimDaily();
-      } catch {
-        // The outbox's own store failed; what is noted stays noted, and the next change tries again (S22).
-      } finally {
-        running = undefined;
-        if (status.setAside) schedule();
-      }
-    })();
+    running ??= takeNotes().finally(() => {
+      running = undefined;
+      if (status.setAside) schedule();
+    });
     return running;
+  }
+
+  async function takeNotes(): Promise<void> {
+    if (options.isPaused?.() || (status.setAside && clock.now() - probedAt < PROBE_EVERY_MS)) return;
+    try {
+      while (await step()) {
+        // A slice at a time, so that the work goes first.
+      }
+      recentBodies.clear();
+      cachedBytes = 0;
+      await trimDaily();
+    } catch {
+      // The outbox's own store failed; what is noted stays noted, and the next change tries again (S22).
+    }
   }
 
   async function trimDaily(): Promise<void> {
