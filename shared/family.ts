@@ -62,7 +62,8 @@ export function record<Create extends StandardSchema, Update extends StandardSch
       later: OutputOf<Update>,
     ) => Earlier;
   } = {},
-): RecordFamily<Create, Update> {
+  // Not inferred from what `defineOutbox` accepts: an update without a validator of its own has the create's.
+): RecordFamily<NoInfer<Create>, NoInfer<Update>> {
   const { merge, ...rest } = options;
   return {
     ...rest,

@@ -43,6 +43,7 @@ export const FAILURE_TABLE: readonly FailureLine[] = [
   { code: 'idempotency_key_reused', class: 'permanent', as: 'key_reused', applied: 'maybe' },
   { code: 'revision_conflict', class: 'conflict', as: 'revision_conflict' },
   { code: 'owner_mismatch', class: 'auth', as: 'owner_mismatch' },
+  { code: 'bad_credentials', class: 'auth', as: 'bad_credentials' },
   { code: 'in_progress', class: 'transient', as: 'in_progress' },
   { fact: 'redirect_secure', class: 'auth', as: 'redirect', applied: 'maybe' },
   { fact: 'redirect_plain', class: 'transient', as: 'redirect' },

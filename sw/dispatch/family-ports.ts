@@ -3,7 +3,7 @@
 import type { FailureNote } from '../../shared/outcome.ts';
 import type { Receipt } from '../../shared/receipt.ts';
 import type { CommandKind, Row } from '../../shared/row.ts';
-import type { FindReceipt } from './sender.ts';
+import type { FindReceipt, ReadCurrent, Sender, ServerState } from './sender.ts';
 
 export interface IntentView {
   readonly id: string;
@@ -29,11 +29,6 @@ export type PrepareSuccessor = (input: {
   readonly receipts: ReadonlyMap<string, Receipt>;
 }) => PreparedSuccessor | Promise<PreparedSuccessor>;
 
-export interface ServerState {
-  readonly revision: number;
-  readonly body: unknown;
-}
-
 export type ConflictAnswer =
   | { readonly type: 'resend' }
   | { readonly type: 'body'; readonly body: unknown }
@@ -49,15 +44,6 @@ export type ResolveConflict = (conflict: {
   /** Asks `readCurrent`; `undefined` where the family has none. */
   readonly readCurrent: () => Promise<ServerState | undefined>;
 }) => ConflictAnswer | Promise<ConflictAnswer>;
-
-export type ReadCurrent = (
-  request: {
-    readonly owner: string;
-    readonly target: string;
-    readonly headers: Readonly<Record<string, string>>;
-  },
-  signal: AbortSignal,
-) => Promise<ServerState | undefined>;
 
 /**
  * A family's own reading of a failure, before the common table (D10): `undefined` leaves it to the table. Also
@@ -83,4 +69,18 @@ export interface FamilyPorts {
   readonly readCurrent?: ReadCurrent | undefined;
   readonly findReceipt?: FindReceipt | undefined;
   readonly mapFailure?: MapFailure | undefined;
+}
+
+/** A family's ports: its own, else what the sender can do for it. */
+export function portsOf(
+  family: string,
+  ports: Readonly<Record<string, FamilyPorts>>,
+  sender: Sender,
+): FamilyPorts {
+  const own = Object.hasOwn(ports, family) ? ports[family] : undefined;
+  return {
+    ...own,
+    findReceipt: own?.findReceipt ?? sender.findReceipt,
+    readCurrent: own?.readCurrent ?? sender.readCurrentOf?.(family),
+  };
 }

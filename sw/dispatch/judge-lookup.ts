@@ -3,7 +3,7 @@ import type { BlockedCode } from '../../shared/blocked-code.ts';
 import type { FailureNote } from '../../shared/outcome.ts';
 import type { Receipt } from '../../shared/receipt.ts';
 import { checkReceipt, type SentCommand } from '../receipts/check-receipt.ts';
-import { readMember } from './failure-signals.ts';
+import { failureSignals, readMember } from './failure-signals.ts';
 import { type JudgeContext, judgeFailure, signalsOf } from './judge-answer.ts';
 import type { ReceiptLookup } from './sender.ts';
 
@@ -34,7 +34,7 @@ export function judgeLookup(
     case 'none':
       return { type: 'none' };
     case 'refused':
-      return { type: 'refused', code: 'rejected' };
+      return { type: 'refused', code: refusedCode(lookup, asked, context) };
     case 'receipt': {
       const receipt = readMember(lookup, 'receipt');
       const hash = asked.requestHash ?? readMember(receipt, 'requestHash');
@@ -57,4 +57,25 @@ export function judgeLookup(
       return { type: 'no_answer', failure: { class: 'transient', code: 'no_answer' }, isSignedOut: false };
     }
   }
+}
+
+/** The code the row would have been blocked with, had this refusal been its answer. */
+function refusedCode(lookup: ReceiptLookup, asked: AskedCommand, { mapFailure }: JudgeContext): BlockedCode {
+  const code = readMember(lookup, 'code');
+  const status = readMember(lookup, 'status');
+  const answer = {
+    type: 'response',
+    status: typeof status === 'number' ? status : 0,
+    ok: false,
+    redirected: false,
+    secure: true,
+    contentType: 'application/json',
+    json: { code },
+    retryAfter: undefined,
+    etag: undefined,
+    date: undefined,
+  } as const;
+  const judged = judgeFailure(failureSignals(answer), asked, mapFailure);
+  if (judged.type === 'conflict') return 'conflict';
+  return judged.type === 'refused' && judged.code !== 'unclassified' ? judged.code : 'rejected';
 }

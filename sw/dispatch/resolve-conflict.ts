@@ -5,10 +5,11 @@
 import type { ConflictSummary, FailureNote, Outcome } from '../../shared/outcome.ts';
 import type { Row } from '../../shared/row.ts';
 import type { Applied } from '../outbox/plan-acknowledgement.ts';
-import type { ConflictAnswer, FamilyPorts, ServerState } from './family-ports.ts';
+import type { ConflictAnswer, FamilyPorts } from './family-ports.ts';
 import type { Judgement } from './judge-answer.ts';
 import { planConflict, readConflictAnswer } from './plan-conflict.ts';
 import { readRevision } from './revision.ts';
+import type { ServerState } from './sender.ts';
 
 export interface ConflictCase {
   readonly row: Row;

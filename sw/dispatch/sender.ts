@@ -1,5 +1,6 @@
 /** The sender port: one attempt in, one answer out. It knows no rows beyond what a request needs. */
 
+import type { Families } from '../../shared/family.ts';
 import type { Target } from '../../shared/key.ts';
 import type { CommandKind } from '../../shared/row.ts';
 
@@ -68,12 +69,22 @@ export interface Sender {
     | undefined;
   /** Most commands per batch; 1 where there is no batch route. */
   batchLimit?(family: string): number;
+  /** Looks receipts up, where the server can (V4); a family's own port comes before it. */
+  readonly findReceipt?: FindReceipt | undefined;
+  /** Reads a family's resources, where it has a route for that (D30); a family's own port comes before it. */
+  readCurrentOf?(family: string): ReadCurrent | undefined;
+}
+
+/** A sender made for one definition: `startOutbox` infers the routes' bodies from it. */
+export interface SenderFor<F extends Families> extends Sender {
+  /** Only a type; no value is ever there. */
+  readonly definition?: F | undefined;
 }
 
 export type ReceiptLookup =
   | { readonly type: 'receipt'; readonly receipt: unknown }
   /** The server proves that it refused this key for good (D45). */
-  | { readonly type: 'refused'; readonly code: string }
+  | { readonly type: 'refused'; readonly code: string; readonly status?: number | undefined }
   /** The server's own word that it has no receipt for this key. */
   | { readonly type: 'none' }
   /** No answer, or one that proves nothing: never taken for "none" (C23). */
@@ -90,3 +101,18 @@ export type FindReceipt = (
   },
   signal: AbortSignal,
 ) => Promise<ReceiptLookup>;
+
+export interface ServerState {
+  readonly revision: number;
+  readonly body: unknown;
+}
+
+/** Reads one resource as the server has it now; `undefined` where there is none. Rejects where it cannot tell. */
+export type ReadCurrent = (
+  request: {
+    readonly owner: string;
+    readonly target: string;
+    readonly headers: Readonly<Record<string, string>>;
+  },
+  signal: AbortSignal,
+) => Promise<ServerState | undefined>;

@@ -4,8 +4,7 @@
  */
 import { toKeyArray } from '../../shared/key.ts';
 import type { Receipt } from '../../shared/receipt.ts';
-import type { ReadCurrent } from '../dispatch/family-ports.ts';
-import type { Answer, FindReceipt, Sender, SendRequest } from '../dispatch/sender.ts';
+import type { Answer, FindReceipt, ReadCurrent, Sender, SendRequest } from '../dispatch/sender.ts';
 import type { Clock, Timers } from '../environment.ts';
 import {
   jsonAnswer,

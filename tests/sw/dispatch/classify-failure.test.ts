@@ -125,6 +125,13 @@ const SEEN: readonly {
     applied: 'not_this_attempt',
   },
   {
+    seen: 'credentials that make no header',
+    answers: [failureFixture(codedError('bad_credentials'))],
+    class: 'auth',
+    code: 'bad_credentials',
+    applied: 'not_this_attempt',
+  },
+  {
     seen: 'a redirect over https',
     answers: [
       textFixture(0, undefined, { redirected: true }),

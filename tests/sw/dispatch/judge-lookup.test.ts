@@ -43,7 +43,12 @@ describe('a look-up', () => {
   });
 
   it('[D45] that proves a refusal for good makes the row refused', () => {
-    expect(judge({ type: 'refused', code: 'invalid' })).toEqual({ type: 'refused', code: 'rejected' });
+    const codeOf = (code: string, status?: number) => judge({ type: 'refused', code, status });
+    expect(codeOf('invalid')).toEqual({ type: 'refused', code: 'rejected' });
+    expect(codeOf('invalid', 422)).toEqual({ type: 'refused', code: 'rejected' });
+    expect(codeOf('gone', 410)).toEqual({ type: 'refused', code: 'source_deleted' });
+    expect(codeOf('revision_conflict', 412)).toEqual({ type: 'refused', code: 'conflict' });
+    expect(codeOf('unheard_of', 503)).toEqual({ type: 'refused', code: 'rejected' });
   });
 
   it('[D45] that the server answers with "none" is just that', () => {

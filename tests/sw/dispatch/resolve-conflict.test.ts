@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { ConflictAnswer, FamilyPorts, ServerState } from '../../../sw/dispatch/family-ports.ts';
+import type { ConflictAnswer, FamilyPorts } from '../../../sw/dispatch/family-ports.ts';
 import {
   type ConflictCase,
   deviceFailure,
   resolveConflict,
   type WithinLimit,
 } from '../../../sw/dispatch/resolve-conflict.ts';
+import type { ServerState } from '../../../sw/dispatch/sender.ts';
 import { rowFixture } from '../../support/row-fixture.ts';
 
 const unlimited: WithinLimit = async (run) => run(new AbortController().signal);
