@@ -15,7 +15,18 @@ import {
   type ReadPlan,
   type StoreWrites,
 } from './judge.ts';
-import { BODIES, IDS, JOURNAL, KEY, META, META_KEYS, ROWS, toDbKey, toStoredRow } from './schema.ts';
+import {
+  BODIES,
+  IDS,
+  JOURNAL,
+  KEY,
+  META,
+  META_KEYS,
+  ROWS,
+  type StoredBody,
+  toDbKey,
+  toStoredRow,
+} from './schema.ts';
 
 /** The stores a batch may touch: bodies only where one comes or may go, so that a claim never waits for one (S2). */
 export function storesOf(commits: readonly Commit[]): readonly string[] {
@@ -119,7 +130,8 @@ function writeAll(
   for (const { owner, seq } of writes.removedRows) rows.delete([owner, seq]);
   for (const row of writes.rows) rows.put(toStoredRow(row));
   for (const bodyId of writes.removedBodies) transaction.objectStore(BODIES).delete(bodyId);
-  for (const { bodyId, body } of writes.bodies) transaction.objectStore(BODIES).put(body, bodyId);
+  for (const { bodyId, body } of writes.bodies)
+    transaction.objectStore(BODIES).put({ body } satisfies StoredBody, bodyId);
   for (const [owner, entries] of writes.journal) writeJournal(transaction, owner, entries);
   if (writes.ids.length > 0) writeIds(transaction, writes.ids, lastId, now);
   for (const [owner, record] of writes.owners) putOwner(meta, owner, record);

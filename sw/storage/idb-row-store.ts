@@ -6,6 +6,7 @@ import { CommitUnknownError } from '../../shared/errors.ts';
 import { type Key, toKeyArray } from '../../shared/key.ts';
 import type { IdEntry } from '../../shared/outcome.ts';
 import type { Row } from '../../shared/row.ts';
+import { isRecord } from '../../shared/row-codec.ts';
 import type { BodyRead, FactName, RowStore } from '../outbox/row-store.ts';
 import { sameContent } from '../outbox/same-row.ts';
 import { createGroupCommit } from './group-commit.ts';
@@ -30,6 +31,7 @@ import {
   META_KEYS,
   NAMES,
   ROWS,
+  type StoredBody,
   toDbKey,
   WAITS,
 } from './schema.ts';
@@ -175,9 +177,12 @@ export function createIdbRowStore(deps: IdbRowStoreDeps, options: IdbRowStoreOpt
       read([BODIES], (transaction) =>
         Promise.all(
           bodyIds.map(async (bodyId): Promise<BodyRead> => {
-            const body = await tried<unknown>(transaction.objectStore(BODIES).get(bodyId));
-            if (body.type === 'error') return { type: 'unreadable' };
-            return body.value === undefined ? { type: 'missing' } : { type: 'body', body: body.value };
+            const read = await tried<unknown>(transaction.objectStore(BODIES).get(bodyId));
+            if (read.type === 'error') return { type: 'unreadable' };
+            if (read.value === undefined) return { type: 'missing' };
+            return isStoredBody(read.value)
+              ? { type: 'body', body: read.value.body }
+              : { type: 'unreadable' };
           }),
         ),
       ),
@@ -248,6 +253,10 @@ export function createIdbRowStore(deps: IdbRowStoreDeps, options: IdbRowStoreOpt
 
 /** Rows read at a time while looking for unreadable ones. */
 const SCAN_PAGE = 200;
+
+function isStoredBody(value: unknown): value is StoredBody {
+  return isRecord(value) && Object.hasOwn(value, 'body');
+}
 
 function toFactName(key: IDBValidKey): FactName {
   const [kind = '', ...rest] = Array.isArray(key) ? key.map(String) : [];

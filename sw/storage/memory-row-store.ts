@@ -100,8 +100,6 @@ interface RememberedId {
   readonly at: number;
 }
 
-const UNREADABLE_BODY = Symbol('unreadable');
-
 export function createMemoryRowStore(
   { clock, ids }: MemoryRowStoreDeps,
   { notesUnmirrored = true }: MemoryRowStoreOptions = {},
@@ -109,7 +107,7 @@ export function createMemoryRowStore(
   const rows = new Map<string, Stored>();
   const rowsByKey = new Map<string, Map<string, Row>>();
   const rowsById = new Map<string, Stored>();
-  const bodies = new Map<string, unknown>();
+  const bodies = new Map<string, { readonly body: unknown } | 'unreadable'>();
   const journal = new Map<string, readonly StoredEntry[]>();
   const remembered = new Map<number, RememberedId>();
   const owners = new Map<string, OwnerRecord>();
@@ -210,7 +208,7 @@ export function createMemoryRowStore(
       setRow(row, { place: row, id: row.id, value: copy, row: copy });
     }
     for (const bodyId of writes.removedBodies) set(bodies, bodyId, undefined);
-    for (const { bodyId, body } of writes.bodies) set(bodies, bodyId, structuredClone(body));
+    for (const { bodyId, body } of writes.bodies) set(bodies, bodyId, { body: structuredClone(body) });
     for (const [owner, entries] of writes.journal)
       set(journal, owner, [...(journal.get(owner) ?? []), ...structuredClone(entries)]);
     for (const entry of writes.ids)
@@ -303,7 +301,7 @@ export function createMemoryRowStore(
     },
     spoilBody(bodyId, how) {
       if (how === 'missing') bodies.delete(bodyId);
-      else bodies.set(bodyId, UNREADABLE_BODY);
+      else bodies.set(bodyId, 'unreadable');
     },
 
     async epoch() {
@@ -362,11 +360,10 @@ export function createMemoryRowStore(
       await turn();
       counters.bodiesRead += bodyIds.length;
       return bodyIds.map((bodyId) => {
-        if (!bodies.has(bodyId)) return { type: 'missing' };
-        const body = bodies.get(bodyId);
-        return body === UNREADABLE_BODY
-          ? { type: 'unreadable' }
-          : { type: 'body', body: structuredClone(body) };
+        const found = bodies.get(bodyId);
+        if (found === undefined) return { type: 'missing' };
+        if (found === 'unreadable') return { type: 'unreadable' };
+        return { type: 'body', body: structuredClone(found.body) };
       });
     },
     async ownerFacts(owner) {

@@ -1,0 +1,3 @@
+import { runSuiteInBrowser } from './support/run-suite-in-browser.ts';
+
+await runSuiteInBrowser({ name: 'in Chromium', entry: 'e2e/store-suite.ts' });

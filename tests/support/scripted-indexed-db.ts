@@ -1,0 +1,225 @@
+/**
+ * A fake IndexedDB that misbehaves on command, as browsers do: openings and transactions that never answer, end
+ * late, end unseen, end without an error, or find the disk full (S10-S12, S16).
+ */
+import { IDBFactory as FakeFactory } from 'fake-indexeddb';
+
+/** What the next opening does. `late`: it opens, but tells only after `release()`. */
+export type OpenStep = 'answer' | 'hang' | 'late' | 'blocked' | DOMException;
+
+/**
+ * What the next transaction of that mode does.
+ * `stuck`: no request is ever answered; an abort is accepted.
+ * `lands_unseen`: it completes, but tells only after `release()`; an abort is refused.
+ * `lost_unseen`: it writes nothing and tells nobody, or tells of an abort after `release()`; an abort is refused.
+ * `aborts_silently`: it aborts and gives no error, as WebKit does.
+ * `full`: its writes succeed as requests, then it aborts with QuotaExceededError.
+ * `closing`: `transaction()` throws, as on a connection that the browser is closing.
+ * `server_lost`: it aborts with UnknownError.
+ */
+export type TransactionStep =
+  | 'answer'
+  | 'stuck'
+  | 'lands_unseen'
+  | 'lost_unseen'
+  | 'aborts_silently'
+  | 'full'
+  | 'closing'
+  | 'server_lost';
+
+export interface ScriptedIndexedDb {
+  readonly indexedDB: IDBFactory;
+  /** The same databases, behaving well. */
+  readonly honest: IDBFactory;
+  onOpen(...steps: readonly OpenStep[]): void;
+  onWrite(...steps: readonly TransactionStep[]): void;
+  onRead(...steps: readonly TransactionStep[]): void;
+  /** Tells what was kept back so far. */
+  release(): void;
+  /** The browser closes every connection (storage cleared, server lost): `close` events. */
+  closeConnections(): void;
+  /** Durability of each readwrite transaction so far. */
+  readonly durabilities: readonly (string | undefined)[];
+  readonly writeScopes: readonly (readonly string[])[];
+  readonly openings: number;
+  /** Connections that are open now. */
+  readonly connections: number;
+}
+
+export function createScriptedIndexedDb(): ScriptedIndexedDb {
+  const honest: IDBFactory = new FakeFactory();
+  const openSteps: OpenStep[] = [];
+  const steps: Record<'readwrite' | 'readonly', TransactionStep[]> = { readwrite: [], readonly: [] };
+  const kept: (() => void)[] = [];
+  const durabilities: (string | undefined)[] = [];
+  const writeScopes: (readonly string[])[] = [];
+  const connections = new Map<IDBDatabase, IDBDatabase>();
+  let openings = 0;
+
+  function wrapDatabase(real: IDBDatabase): IDBDatabase {
+    const wrapped: IDBDatabase = wrap(real, {
+      close: () => {
+        connections.delete(real);
+        real.close();
+      },
+      transaction: (names: string[], mode: 'readonly' | 'readwrite', options?: IDBTransactionOptions) => {
+        const kind = mode ?? 'readonly';
+        const step = steps[kind].shift() ?? 'answer';
+        if (step === 'closing')
+          throw new DOMException('The database connection is closing.', 'InvalidStateError');
+        if (kind === 'readwrite') {
+          durabilities.push(options?.durability);
+          writeScopes.push(names);
+        }
+        return wrapTransaction(real.transaction(names, kind, options), step);
+      },
+    });
+    real.onversionchange = (event) => wrapped.onversionchange?.call(wrapped, event);
+    connections.set(real, wrapped);
+    return wrapped;
+  }
+
+  function wrapTransaction(real: IDBTransaction, step: TransactionStep): IDBTransaction {
+    if (step === 'answer') return real;
+    let error: DOMException | null = null;
+    let isEnding = false;
+    const wrapped: IDBTransaction = wrap(real, {
+      get error() {
+        return error;
+      },
+      abort: () => {
+        if (step === 'lands_unseen' || step === 'lost_unseen')
+          throw new DOMException('The transaction is committing.', 'InvalidStateError');
+        if (step !== 'stuck') real.abort();
+      },
+      objectStore: (name: string) => (step === 'stuck' ? silentStore() : wrapStore(real.objectStore(name))),
+    });
+    // The real transaction's ends are told as the script says.
+    real.oncomplete = (event) => {
+      const tell = (): void => void wrapped.oncomplete?.call(wrapped, event);
+      if (step === 'lands_unseen') kept.push(tell);
+      else tell();
+    };
+    real.onabort = (event) => {
+      if (step === 'full') error = new DOMException('', 'QuotaExceededError');
+      if (step === 'server_lost')
+        error = new DOMException('Connection to Indexed Database server lost', 'UnknownError');
+      const tell = (): void => void wrapped.onabort?.call(wrapped, event);
+      if (step === 'lost_unseen') kept.push(tell);
+      else tell();
+    };
+    /** Once the caller has made its writes, and before the fake carries them out. */
+    function endAfterWrites(): void {
+      if (isEnding || step === 'lands_unseen') return;
+      isEnding = true;
+      queueMicrotask(() => queueMicrotask(() => queueMicrotask(() => real.abort())));
+    }
+    function wrapStore(store: IDBObjectStore): IDBObjectStore {
+      const write =
+        (name: 'put' | 'delete') =>
+        (...values: [IDBValidKey]): IDBRequest => {
+          endAfterWrites();
+          return store[name](...values);
+        };
+      return wrap(store, { put: write('put'), delete: write('delete') });
+    }
+    return wrapped;
+  }
+
+  const indexedDB: IDBFactory = wrap(honest, {
+    open: (name: string, version?: number) => {
+      openings++;
+      const step = openSteps.shift() ?? 'answer';
+      if (step === 'hang') return silentRequest();
+      const real = honest.open(name, version);
+      let database: IDBDatabase | undefined;
+      let error: DOMException | null = null;
+      const request: IDBOpenDBRequest = wrap(real, {
+        get result() {
+          return database ?? real.result;
+        },
+        get error() {
+          return error ?? real.error;
+        },
+      });
+      real.onupgradeneeded = (event) => request.onupgradeneeded?.call(request, event);
+      real.onerror = (event) => request.onerror?.call(request, event);
+      real.onsuccess = (event) => {
+        if (step instanceof DOMException) {
+          real.result.close();
+          error = step;
+          request.onerror?.call(request, event);
+          return;
+        }
+        database = wrapDatabase(real.result);
+        const tell = (): void => void request.onsuccess?.call(request, event);
+        if (step === 'answer') tell();
+        else kept.push(tell);
+        if (step === 'blocked') {
+          const blocked = Object.assign(event, { oldVersion: 1, newVersion: 1 });
+          request.onblocked?.call(request, blocked as unknown as IDBVersionChangeEvent);
+        }
+      };
+      return request;
+    },
+  });
+
+  return {
+    indexedDB,
+    honest,
+    onOpen: (...more) => void openSteps.push(...more),
+    onWrite: (...more) => void steps.readwrite.push(...more),
+    onRead: (...more) => void steps.readonly.push(...more),
+    release() {
+      for (const tell of kept.splice(0)) tell();
+    },
+    closeConnections() {
+      for (const [real, wrapped] of [...connections]) {
+        connections.delete(real);
+        real.close();
+        wrapped.onclose?.call(wrapped, new Event('close'));
+      }
+    },
+    durabilities,
+    writeScopes,
+    get openings() {
+      return openings;
+    },
+    get connections() {
+      return connections.size;
+    },
+  };
+}
+
+/** `real` with some members replaced; handlers set on it stay on it, so that the script decides when they run. */
+function wrap<T extends object>(real: T, own: object): T {
+  const handlers = new Map<PropertyKey, unknown>();
+  return new Proxy(real, {
+    get(target, name) {
+      if (Reflect.has(own, name)) return Reflect.get(own, name);
+      if (typeof name === 'string' && name.startsWith('on')) return handlers.get(name) ?? null;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+    set(_target, name, value) {
+      handlers.set(name, value);
+      return true;
+    },
+  });
+}
+
+function silentRequest(): IDBOpenDBRequest {
+  return Object.create(null) as IDBOpenDBRequest;
+}
+
+/** An object store, or an index, whose requests are never answered. */
+function silentStore(): IDBObjectStore {
+  const store: object = new Proxy(
+    {},
+    {
+      get: (_target, name) =>
+        name === 'index' ? () => store : name === 'keyPath' ? null : () => silentRequest(),
+    },
+  );
+  return store as IDBObjectStore;
+}
