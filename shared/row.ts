@@ -155,7 +155,7 @@ export function keyOf(row: Row): Key {
  * An intent aims at a creation without a server id, or waits for other rows' receipts, and is never sent as
  * it is (C20, W60).
  */
-export function isIntent(row: Row): boolean {
+export function isIntent(row: Pick<Row, 'kind' | 'target' | 'after'>): boolean {
   return (
     (row.kind !== 'create' && row.target.type === 'pending') ||
     (row.after !== undefined && row.after.length > 0)
