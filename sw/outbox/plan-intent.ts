@@ -35,7 +35,7 @@ export function canConvert(intent: Row): boolean {
 }
 
 /** Origins whose receipts an intent needs before it can be prepared. */
-export function neededOrigins(intent: Row): readonly string[] {
+export function neededOrigins(intent: Pick<Row, 'kind' | 'target' | 'after'>): readonly string[] {
   const { target, after = [] } = intent;
   const own = intent.kind !== 'create' && target.type === 'pending' ? [target.origin] : [];
   return [...new Set([...own, ...after])];

@@ -3,7 +3,7 @@ export function createTurns(): <T>(key: string, task: () => Promise<T>) => Promi
   const last = new Map<string, Promise<unknown>>();
   return async (key, task) => {
     const before = last.get(key);
-    const mine = before ? before.then(task, task) : task();
+    const mine = before === undefined ? task() : before.then(task, task);
     last.set(key, mine);
     try {
       return await mine;

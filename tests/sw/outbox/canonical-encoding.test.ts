@@ -1,13 +1,11 @@
-import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { BodyTooLargeError, UnencodableBodyError } from '../../../shared/errors.ts';
 import { encodeCanonical } from '../../../sw/outbox/canonical-encoding.ts';
 import { digestBody, hashRequest } from '../../../sw/outbox/hash-request.ts';
+import { sha256Hex } from '../../support/sha256-hex.ts';
 
-const digest = {
-  sha256: async (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex'),
-};
+const digest = { sha256: sha256Hex };
 
 const digestOf = async (value: unknown): Promise<string> => (await digestBody(digest, value)).bodyDigest;
 

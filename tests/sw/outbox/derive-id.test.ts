@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { deriveId } from '../../../sw/outbox/derive-id.ts';
+import { sha256Hex } from '../../support/sha256-hex.ts';
 
-const digest = {
-  sha256: async (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex'),
-};
+const digest = { sha256: sha256Hex };
 
 it('[R6] makes the same id for the same step, and another for every other step', async () => {
   const steps: readonly [string, number | undefined, string | undefined][] = [

@@ -1,0 +1,82 @@
+/**
+ * The outbox: commands in, and what a person does with rows (R8-R37, R42). Read → plan → commit, and on `stale`
+ * again, at least three times and until the call's deadline. Stores and answers; sends nothing, and knows no server
+ * and no page.
+ */
+import type { CommandInput } from '../../shared/command.ts';
+import { OutboxContentionError } from '../../shared/errors.ts';
+import { type Key, keyToken } from '../../shared/key.ts';
+import type { Row } from '../../shared/row.ts';
+import { admitBody, copyBody, MAX_BODY_BYTES } from './admit-body.ts';
+import type { AdmittedCommand } from './admitted-command.ts';
+import { checkCommand, hasBody } from './check-command.ts';
+import { type EnqueueDeps, enqueueRound, type Round, readFirst, readRows } from './enqueue.ts';
+import { hashRequest } from './hash-request.ts';
+import type { CallOptions, Outbox } from './outbox-calls.ts';
+import { createPersonChoices } from './person-choices.ts';
+import { createTurns } from './take-turns.ts';
+
+export interface OutboxOptions {
+  /** For how long a call whose key others keep changing is tried again, in ms, where it names no deadline. */
+  readonly patienceMs?: number | undefined;
+}
+
+const MIN_ROUNDS = 3;
+
+export function createOutbox(deps: EnqueueDeps, { patienceMs = 10_000 }: OutboxOptions = {}): Outbox {
+  const takeTurn = createTurns();
+
+  function inTurn<T>(key: Key, deadlineAt: number, round: (number: number) => Promise<Round<T>>): Promise<T> {
+    return takeTurn(keyToken(key), async () => {
+      for (let number = 1; ; number++) {
+        const result = await round(number);
+        if (result.type === 'done') return result.value;
+        if (number >= MIN_ROUNDS && deps.clock.now() >= deadlineAt)
+          throw new OutboxContentionError('Others kept changing the same row', { rounds: number });
+      }
+    });
+  }
+
+  function deadlineOf({ deadlineAt }: CallOptions): number {
+    return deadlineAt ?? deps.clock.now() + patienceMs;
+  }
+
+  /** What the caller handed over is copied before this returns (A72); the promise does the rest. */
+  function admit(
+    input: CommandInput,
+    deadlineAt: number,
+  ): { readonly key: Key; readonly admitted: Promise<AdmittedCommand> } {
+    const { family, key, schema } = checkCommand(input, deps.families);
+    const { body, target: _, ...rest } = input;
+    const { kind, expectedRevision, after, tags } = rest;
+    const own = { ...rest, tags: tags && [...tags], after: after && [...after] };
+    const copy = copyBody(body);
+    const limitMs = Math.max(1, deadlineAt - deps.clock.now());
+    const maxBytes = family.maxBodyBytes ?? MAX_BODY_BYTES;
+    const finish = async (): Promise<AdmittedCommand> => {
+      const content = hasBody(kind) ? await admitBody(deps, copy, { schema, maxBytes, limitMs }) : undefined;
+      const { bodyDigest } = content ?? {};
+      const request = { kind, target: key.target, expectedRevision, bodyDigest, after: own.after };
+      return { input: own, key, family, content, requestHash: await hashRequest(deps.digest, request) };
+    };
+    return { key, admitted: finish() };
+  }
+
+  return {
+    async enqueue(input, options = {}) {
+      const deadlineAt = deadlineOf(options);
+      const { key, admitted } = admit(input, deadlineAt);
+      // Its turn may come after it has failed; the failure is told then.
+      admitted.catch(() => undefined);
+      let rows: readonly Row[] | undefined;
+      return inTurn(key, deadlineAt, async (number) => {
+        const command = await admitted;
+        rows ??= await (number === 1 ? readFirst(deps, command) : readRows(deps, command));
+        const round = await enqueueRound(deps, command, rows);
+        if (round.type === 'stale') rows = round.rows;
+        return round;
+      });
+    },
+    ...createPersonChoices(deps, { inTurn, deadlineOf }),
+  };
+}
