@@ -55,7 +55,7 @@ export function createFakeEngine(overrides: Partial<Engine> = {}): FakeEngine {
       return changes.size + progresses.size;
     },
     enqueue,
-    cancel: note('cancel', () => ({ type: 'cancelled' as const })),
+    cancel: note('cancel', () => ({ type: 'cancelled' as const, removed: [] })),
     discard: note('discard', () => ({ removed: [] })),
     retry: note('retry', () => ({ action: 'queued' as const, row: undefined, removed: [] })),
     recover: note('recover', () => ({ action: 'queued' as const, row: undefined, removed: [] })),
