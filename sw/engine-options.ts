@@ -1,12 +1,12 @@
 /** What an app may set, what it gets otherwise, and which settings make no sense. */
 import { InvalidOptionError } from '../shared/errors.ts';
 import type { OutboxDefinition } from '../shared/family.ts';
-import type { Row } from '../shared/row.ts';
 import type { Credentials } from './dispatch/credentials.ts';
 import type { FamilyPorts } from './dispatch/family-ports.ts';
 import type { Report } from './dispatch/report.ts';
 import type { RetryPolicy } from './dispatch/retry-policy.ts';
 import type { Sender } from './dispatch/sender.ts';
+import type { DispatchSettings } from './dispatch/settings.ts';
 
 export interface EngineOptions {
   readonly definition: OutboxDefinition;
@@ -30,21 +30,8 @@ export interface EngineOptions {
   readonly retry?: Partial<RetryPolicy> | undefined;
 }
 
-export interface Settings {
+export interface Settings extends DispatchSettings {
   readonly definition: OutboxDefinition;
-  readonly sender: Sender;
-  readonly credentials: Credentials;
-  readonly ports: Readonly<Record<string, FamilyPorts>>;
-  readonly report: Report;
-  readonly release: string;
-  /** The lease of a row's family, in ms (C1). */
-  readonly leaseMs: (row: Pick<Row, 'family'>) => number;
-  readonly shortestLeaseMs: number;
-  readonly longestLeaseMs: number;
-  readonly attemptTimeoutMs: number;
-  readonly concurrency: number;
-  readonly appLimitMs: number;
-  readonly retry: RetryPolicy;
 }
 
 export const RELEASE = '0.1.0';
@@ -82,7 +69,8 @@ export function readOptions(options: EngineOptions): Settings {
     checkNumber(`${name}.leaseMs`, family.leaseMs, 1_000);
     leases.push(family.leaseMs);
   }
-  for (const name of Object.keys(options.ports ?? {}))
+  const ports = new Map(Object.entries(options.ports ?? {}));
+  for (const name of ports.keys())
     if (!families.has(name))
       throw new InvalidOptionError(`ports name a family that the definition lacks: ${name}`, {
         option: 'ports',
@@ -91,7 +79,8 @@ export function readOptions(options: EngineOptions): Settings {
     definition,
     sender: options.sender,
     credentials: options.credentials ?? NO_CREDENTIALS,
-    ports: options.ports ?? {},
+    familyOf: (name) => families.get(name),
+    portsOf: (name) => ports.get(name) ?? {},
     report: options.report ?? (() => undefined),
     release: options.release ?? RELEASE,
     leaseMs: (row) => families.get(row.family)?.leaseMs ?? leaseMs,

@@ -1,8 +1,7 @@
 /** What a host (a Service Worker, or a page where there is none) may ask of the engine. */
 import type {
-  Cancelled,
+  CancelResult,
   DrainProgress,
-  EditedCopy,
   Enqueued,
   ExplainedRow,
   ExportedOutbox,
@@ -36,17 +35,19 @@ export interface OwnerChange {
 }
 
 export interface Engine {
-  /** This host's id, new for every start (C1). */
+  /** This host's id, new for every start (C1). It is final once `locked` has resolved. */
   readonly host: string;
+  /** Whether this host holds the lock of its id (C6); until that is known it claims nothing. */
+  readonly locked: Promise<boolean>;
   enqueue(command: CommandInput, options?: { readonly deadlineAt?: number }): Promise<Enqueued>;
   /** Withdraws a clean row by id; one whose result is unknown refuses (R35). An unknown id is remembered. */
-  cancel(owner: string, id: string): Promise<Cancelled>;
+  cancel(owner: string, id: string): Promise<CancelResult>;
   /** Gives up a blocked row and says what went with it. */
   discard(owner: string, id: string): Promise<{ readonly removed: readonly string[] }>;
   /** Sends a blocked row again (R34). `overwrite`: the person's word for an overtaken document (C33). */
   retry(owner: string, id: string, options?: { readonly overwrite?: boolean }): Promise<Enqueued>;
   /** Sends an edited copy of a refused row under a new id, in its place (R34). */
-  recover(owner: string, id: string, edited?: EditedCopy): Promise<Enqueued>;
+  recover(owner: string, id: string, edited?: { readonly body: unknown }): Promise<Enqueued>;
   /** One flush per owner; a trigger during a flush causes exactly one more (D2). */
   flush(owner: string, cause: FlushCause, options?: { readonly until?: number }): Promise<FlushResult>;
   /** Drains the active owner, if there is one. */

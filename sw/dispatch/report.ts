@@ -10,33 +10,25 @@ export type Reported =
       readonly code: BlockedCode;
       readonly failure?: FailureNote | undefined;
     }
+  /** A flush stopped before its end, for another reason than the network. */
   | {
       readonly type: 'stopped';
       readonly owner: string;
       readonly by: StoppedBy;
-      readonly failure?: FailureNote | undefined;
+      /** What the device's store said, where that is why. */
+      readonly error?: unknown;
     };
 
 /** What it throws is ignored: telemetry never stops the outbox. */
 export type Report = (reported: Reported) => void;
 
-/** Stops that say something about the app or its server; the rest is everyday life. */
-const TELLING: ReadonlySet<StoppedBy> = new Set(['auth', 'failures', 'rest', 'credentials', 'store']);
-
-/** What of a flush is worth reporting: held and deferred rows, and a lost network, are silent. */
-export function reportable(result: {
-  readonly owner: string;
-  readonly outcomes: readonly Outcome[];
-  readonly stoppedBy: StoppedBy | undefined;
-}): readonly Reported[] {
-  const reported: Reported[] = [];
-  for (const outcome of result.outcomes) {
+/** Outcomes worth reporting: held and deferred rows are silent. */
+export function reportable(outcomes: readonly Outcome[]): readonly Reported[] {
+  return outcomes.flatMap((outcome): Reported[] => {
     const { row } = outcome;
-    if (outcome.type === 'unknown') reported.push({ type: 'unknown', row, rejection: outcome.rejection });
+    if (outcome.type === 'unknown') return [{ type: 'unknown', row, rejection: outcome.rejection }];
     if (outcome.type === 'blocked')
-      reported.push({ type: 'blocked', row, code: outcome.code, failure: outcome.failure });
-  }
-  const { owner, stoppedBy } = result;
-  if (stoppedBy && TELLING.has(stoppedBy)) reported.push({ type: 'stopped', owner, by: stoppedBy });
-  return reported;
+      return [{ type: 'blocked', row, code: outcome.code, failure: outcome.failure }];
+    return [];
+  });
 }

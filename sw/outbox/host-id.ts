@@ -7,6 +7,11 @@ import type { HostLocks, Ids } from '../environment.ts';
 
 const WITHOUT_LOCK = '~';
 
+/** Whether a free lock says something about this host. */
+export function holdsLock(host: string): boolean {
+  return !host.endsWith(WITHOUT_LOCK);
+}
+
 /** Makes the id of this host. Its lock is held, where there are locks, before the id is told to anyone. */
 export async function takeHostId(deps: {
   readonly ids: Pick<Ids, 'uuid'>;
@@ -29,7 +34,7 @@ export async function findGoneHosts(
     rows.flatMap(({ claim, state }) => (claim && state === 'sending' ? [claim.host] : [])),
   );
   hosts.delete(own);
-  const asked = [...hosts].filter((host) => !host.endsWith(WITHOUT_LOCK));
+  const asked = [...hosts].filter(holdsLock);
   const answers = await Promise.all(asked.map((host) => locks.check(host)));
   return new Set(asked.filter((_, place) => answers[place] === 'gone'));
 }

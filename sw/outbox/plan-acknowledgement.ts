@@ -269,7 +269,12 @@ function writes(
   const outcomes = ends.map((end) => outcomeOf(row, end));
   return {
     type: 'commit',
-    commit: { ...base(row, material, facts), write: [write], outcomes },
+    commit: {
+      ...base(row, material, facts),
+      write: [write],
+      outcomes,
+      ...(passing.length > 0 && { passing }),
+    },
     outcomes: [...passing, ...outcomes.map((draft) => draft.outcome)],
   };
 }

@@ -75,6 +75,8 @@ export interface Commit {
   /** Ids to remove. An id in both `write` and `remove` is written. */
   readonly remove: readonly string[];
   readonly outcomes: readonly OutcomeDraft[];
+  /** Outcomes that are told to pages and not journalled (deferred, held); the store does not keep them. */
+  readonly passing?: readonly Outcome[] | undefined;
   /**
    * Stored if a row of this commit points to them. A body leaves with its last row: rows that share one must be
    * rows of this commit's keys, or the store cannot know of them.

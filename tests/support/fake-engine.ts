@@ -47,6 +47,7 @@ export function createFakeEngine(overrides: Partial<Engine> = {}): FakeEngine {
     return { action: 'queued' as const, row, removed: [] };
   });
   const engine: FakeEngine = {
+    locked: Promise.resolve(true),
     host: `host-${++hosts}`,
     asked,
     stored,

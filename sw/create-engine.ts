@@ -1,0 +1,151 @@
+/**
+ * The engine's composition root: puts store, outbox, acknowledger and dispatcher together behind `Engine`. It names
+ * the parts and decides nothing about rows. The store is given, so that a test can give one in memory.
+ */
+import { createAccounts } from './accounts.ts';
+import { createChangeStream } from './change-stream.ts';
+import { createDispatcher, type Dispatcher } from './dispatch/dispatcher.ts';
+import type { Engine } from './engine.ts';
+import { type EngineOptions, readOptions } from './engine-options.ts';
+import type { Connection, Environment } from './environment.ts';
+import { createExplain } from './explain.ts';
+import { createAcknowledger } from './outbox/acknowledger.ts';
+import { createCommitQueue } from './outbox/commit-queue.ts';
+import { exportOwner } from './outbox/export-owner.ts';
+import { settledOf } from './outbox/follow-id.ts';
+import { holdsLock, takeHostId } from './outbox/host-id.ts';
+import { createOutbox } from './outbox/outbox.ts';
+import { FACTS, type RowStore } from './outbox/row-store.ts';
+
+export interface EngineDeps extends Environment {
+  readonly store: RowStore;
+  /** Default: always taken for online. */
+  readonly connection?: Connection | undefined;
+}
+
+/** How long an answer waits for a store that fails before the next flush takes it up again (D46), in ms. */
+const PATIENCE_MS = 15_000;
+const ALWAYS_ONLINE: Connection = { online: () => true };
+
+/** @throws InvalidOptionError */
+export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
+  const settings = readOptions(options);
+  const { clock, timers, ids, locks, digest, connection = ALWAYS_ONLINE } = deps;
+  const { families } = settings.definition;
+  const { leaseMs, appLimitMs, longestLeaseMs } = settings;
+
+  let host = ids.uuid();
+  const hostId = takeHostId({ ids: { uuid: () => host }, locks }).then((id) => {
+    host = id;
+    return id;
+  });
+
+  const changes = createChangeStream(deps.store, (owner, counts) => dispatcher.noteCounts(owner, counts));
+  const { store, readCounts } = changes;
+  const shared = {
+    store,
+    queue: createCommitQueue(store),
+    clock,
+    timers,
+    digest,
+    families,
+    leaseMs,
+    appLimitMs,
+    prepareSuccessor: (family: string) => settings.portsOf(family).prepareSuccessor,
+  };
+  const outbox = createOutbox(shared);
+  const acknowledger = createAcknowledger({
+    ...shared,
+    patienceMs: PATIENCE_MS,
+    onWaiting: (row, waits) => dispatcher.noteWaiting(row, waits),
+  });
+  const dispatcher: Dispatcher = createDispatcher({
+    host: hostId,
+    store,
+    acknowledger,
+    clock,
+    timers,
+    ids,
+    locks,
+    digest,
+    connection,
+    settings,
+    onUnseen: (owner) => void changes.tellUnseen(owner),
+  });
+  const flush: Engine['flush'] = async (owner, cause, { until } = {}) => {
+    const result = await dispatcher.flush(owner, { cause, until });
+    // While an owner is signed out, rows that wait show as held (D5).
+    return result.stoppedBy === 'auth' ? { ...result, remaining: await readCounts(owner) } : result;
+  };
+  const accounts = createAccounts({
+    host: () => host,
+    store,
+    clock,
+    timers,
+    locks,
+    leaseMs,
+    longestLeaseMs,
+    readCounts,
+    flush: (owner) => flush(owner, 'flush'),
+    quiet: dispatcher.quiet,
+  });
+  const explain = createExplain({ host: () => host, store, clock, locks, settings });
+
+  return {
+    get host() {
+      return host;
+    },
+    locked: hostId.then(holdsLock),
+    async enqueue(command, callOptions) {
+      const enqueued = await outbox.enqueue(command, callOptions);
+      if (enqueued.row?.urgent) dispatcher.noteUrgent(enqueued.row.owner);
+      return enqueued;
+    },
+    cancel: outbox.cancel,
+    discard: outbox.discard,
+    retry: outbox.retry,
+    recover: outbox.recover,
+    flush,
+    async flushActive(cause, flushOptions) {
+      const owner = await accounts.activeOwner();
+      return owner === undefined ? undefined : flush(owner, cause, flushOptions);
+    },
+    ...accounts,
+    async pause(owner) {
+      await store.writeFacts([{ name: FACTS.paused(owner), value: { at: clock.now() } }], 'strict');
+      await dispatcher.quiet(owner, 'paused', longestLeaseMs);
+    },
+    async resume(owner) {
+      await store.writeFacts([{ name: FACTS.paused(owner), value: undefined }], 'strict');
+    },
+    async rows(owner, page) {
+      // Facts first: a page that hears a change in between finds it again in the rows, and never the other way.
+      const [{ generation }, counts, epoch] = await Promise.all([
+        store.ownerFacts(owner),
+        readCounts(owner),
+        store.epoch(),
+      ]);
+      return { rows: await store.index(owner, page), generation, epoch, counts };
+    },
+    async bodies(owner, rowIds) {
+      const rows = (await store.findRows(rowIds)).filter((row) => row?.owner === owner);
+      const wanted = rows.flatMap((row) =>
+        row?.bodyId === undefined ? [] : { id: row.id, bodyId: row.bodyId },
+      );
+      const reads = await store.readBodies(wanted.map(({ bodyId }) => bodyId));
+      return wanted.flatMap(({ id }, place) => {
+        const read = reads[place];
+        return read?.type === 'body' ? { id, body: read.body } : [];
+      });
+    },
+    journal: store.readJournal,
+    settled: (owner, id) => settledOf(store, owner, id),
+    explain,
+    waiting: readCounts,
+    exportOwner: (owner) => exportOwner(store, owner, clock.now()),
+    progress: dispatcher.progress,
+    onChange: changes.onChange,
+    onProgress: dispatcher.onProgress,
+    stop: dispatcher.stop,
+  };
+}

@@ -1,0 +1,171 @@
+/**
+ * Rows that need the server's word before anything else (C11, C23, R34, S37): noted receipts are settled, the
+ * others asked for with `findReceipt`. A page of them per flush, so that a long list costs every flush the same.
+ */
+import { wireKindOf } from '../../shared/family.ts';
+import type { Row } from '../../shared/row.ts';
+import type { Acknowledged } from '../outbox/acknowledger.ts';
+import { type PredecessorEnd, planAsking } from '../outbox/plan-lookup.ts';
+import type { LanePlace } from '../outbox/row-store.ts';
+import type { DispatchDeps } from './dispatch-deps.ts';
+import type { FlushState } from './flush-state.ts';
+import { judgeLookup, type LookupJudgement } from './judge-lookup.ts';
+import { planWait } from './retry-policy.ts';
+import { withinLimit } from './time-limit.ts';
+
+/** Rows looked at per flush, of each of the two lanes. */
+const PAGE = 64;
+/** Asking again waits as long as a row does after this many failures: the word rarely changes. */
+const PATIENT = 8;
+
+/** Where the owner's flushes have come in lanes that they go round. */
+export interface AskingPlaces {
+  asking?: LanePlace | undefined;
+  waiting?: LanePlace | undefined;
+}
+
+/** Goes through one page of the asking lane and of the orphaned intents; answers rows whose keys may be claimed. */
+export async function askReceipts(
+  state: FlushState,
+  places: AskingPlaces,
+  deps: DispatchDeps,
+): Promise<readonly Row[]> {
+  const { store, acknowledger } = deps;
+  const { owner } = state;
+  const asking = await store.readLane(owner, 'asking', { after: places.asking, limit: PAGE });
+  const last = asking.at(-1);
+  places.asking =
+    last && asking.length === PAGE ? { urgent: last.urgent === true, seq: last.seq } : undefined;
+  const { orphans, next } = await acknowledger.findOrphans(owner, { after: places.waiting, limit: PAGE });
+  places.waiting = next;
+  const claimable: Row[] = [];
+  await inParallel([...asking, ...orphans], deps.settings.concurrency, async (row) => {
+    if (await askAbout(row, state, deps)) claimable.push(row);
+  });
+  return claimable;
+}
+
+/** Answers whether the row's key is to be claimed. */
+async function askAbout(row: Row, state: FlushState, deps: DispatchDeps): Promise<boolean> {
+  if (state.stoppedBy() !== undefined) return false;
+  const { acknowledger } = deps;
+  const plan = planAsking(row, state.claimContext(row.family));
+  switch (plan.type) {
+    case 'settle':
+      note(state, await acknowledger.settle(row));
+      return false;
+    case 'ask':
+      await askOwn(row, state, deps);
+      return false;
+    case 'ask_predecessors':
+      await askPredecessors(row, plan.origins, state, deps);
+      return false;
+    case 'wait':
+      state.wake(plan.until);
+      return false;
+    default:
+      return true;
+  }
+}
+
+/** Asks for a row's own receipt and carries the word out. Answers whether the word was a definite one. */
+export async function askOwn(row: Row, state: FlushState, deps: DispatchDeps): Promise<boolean> {
+  const word = await lookUp(row, state, deps);
+  if (!word || word.type === 'no_answer') return false;
+  const asked = deps.clock.now();
+  const { lastAttemptAt = 0 } = row.evidence;
+  // R34: said too early, "none" proves nothing.
+  if (word.type === 'none' && lastAttemptAt <= asked && asked - lastAttemptAt < deps.settings.leaseMs(row))
+    return false;
+  if (word.type === 'none') state.saidNone.add(row.id);
+  note(state, await deps.acknowledger.hear(row, word, againAt(deps)));
+  return true;
+}
+
+async function askPredecessors(
+  intent: Row,
+  origins: readonly string[],
+  state: FlushState,
+  deps: DispatchDeps,
+): Promise<void> {
+  const { store, acknowledger, settings } = deps;
+  const ends = new Map<string, PredecessorEnd>(await acknowledger.readPredecessors(intent));
+  for (const origin of origins) {
+    if (ends.has(origin)) continue;
+    // An origin is the first id of its line; the journal may know a later one, under its own family.
+    const end = await store.findEndOfOrigin(origin);
+    const family = end?.key[1] ?? intent.family;
+    if (!settings.portsOf(family).findReceipt) {
+      ends.set(origin, { type: 'no_port' });
+      continue;
+    }
+    const { sourceRef } = intent;
+    const creation = {
+      id: end?.id ?? origin,
+      family,
+      kind: 'create',
+      target: { type: 'pending', origin },
+    } as const;
+    const isOwn = intent.target.type === 'pending' && intent.target.origin === origin;
+    const word = await lookUp({ ...creation, owner: intent.owner, ...(isOwn && { sourceRef }) }, state, deps);
+    if (word?.type === 'receipt') ends.set(origin, word);
+    else ends.set(origin, { type: !word || word.type === 'no_answer' ? 'no_answer' : 'none' });
+  }
+  note(state, await acknowledger.hearPredecessors(intent, ends, againAt(deps)));
+}
+
+type Asked = Pick<Row, 'id' | 'owner' | 'family' | 'kind' | 'target'> &
+  Partial<Pick<Row, 'requestHash' | 'sourceRef' | 'expectedRevision'>>;
+
+/** Never rejects. `undefined`: the flush has stopped, or there is nobody to ask. */
+async function lookUp(
+  asked: Asked,
+  state: FlushState,
+  { clock, timers, settings }: DispatchDeps,
+): Promise<LookupJudgement | undefined> {
+  const { findReceipt, mapFailure } = settings.portsOf(asked.family);
+  const family = settings.familyOf(asked.family);
+  if (!findReceipt || !family || state.stoppedBy() !== undefined) return undefined;
+  const { owner, id, sourceRef } = asked;
+  const request = { owner, id, family: asked.family, sourceRef, headers: state.headers };
+  const lookup = await withinLimit(timers, settings.appLimitMs, (signal) =>
+    findReceipt(request, signal),
+  ).catch(
+    (error: unknown) => ({ type: 'no_answer', answer: { type: 'failure', error, timedOut: false } }) as const,
+  );
+  const word = judgeLookup(
+    lookup,
+    { ...asked, wireKind: wireKindOf(asked.family, asked.kind) },
+    { owner: state.owner, family, mapFailure, now: clock.now(), longestWaitMs: settings.retry.believedMs },
+  );
+  if (word.type === 'no_answer') {
+    state.wake(word.retryAt);
+    if (word.isSignedOut) state.see({ type: 'stop', by: 'auth' });
+    else if (word.failure.code === 'network') state.see({ type: 'no_answer', key: id });
+  }
+  return word;
+}
+
+function note(state: FlushState, acknowledged: Acknowledged): void {
+  state.note(acknowledged);
+  if (acknowledged.type === 'unsettled') state.see({ type: 'stop', by: 'store' });
+}
+
+/** When to ask again, where the word changes nothing (epoch ms). */
+function againAt({ clock, ids, settings }: DispatchDeps): number {
+  const input = { now: clock.now(), attempt: PATIENT, random: ids.random(), serverAt: undefined };
+  return planWait({ ...input, policy: settings.retry }).at;
+}
+
+/** Runs `step` for every item, at most `limit` at a time, in order. */
+async function inParallel<T>(
+  items: readonly T[],
+  limit: number,
+  step: (item: T) => Promise<void>,
+): Promise<void> {
+  const rest = items.values();
+  const run = async () => {
+    for (const item of rest) await step(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, run));
+}

@@ -1,0 +1,218 @@
+/**
+ * Owns sending (D1-D5): flushes on request, one at a time per owner, tells progress, and stops when told to. What
+ * is sent comes from the store and nowhere else.
+ */
+import type { DrainProgress } from '../../shared/answers.ts';
+import type { FlushResult, StateCounts, StoppedBy } from '../../shared/outcome.ts';
+import type { Row } from '../../shared/row.ts';
+import type { DispatchDeps } from './dispatch-deps.ts';
+import type { FlushState } from './flush-state.ts';
+import { UNKNOWN_PACE } from './pace.ts';
+import type { Report } from './report.ts';
+import { planWait } from './retry-policy.ts';
+import { type FlushEnd, type FlushMemory, runFlush } from './run-flush.ts';
+import { createScheduler, type Flight, type Trigger } from './scheduler.ts';
+
+export interface Dispatcher {
+  flush(owner: string, trigger: Trigger): Promise<FlushResult>;
+  /** An urgent row was stored (W61). */
+  noteUrgent(owner: string): void;
+  progress(owner: string): DrainProgress;
+  onProgress(listener: (progress: DrainProgress) => void): () => void;
+  /** Counts changed although no flush is running, or outside of it. */
+  noteCounts(owner: string, counts: StateCounts): void;
+  /** An accepted answer waits for the store, or no longer does (D46). */
+  noteWaiting(row: Row, waits: boolean): void;
+  /**
+   * Stops an owner's sending and resolves when its attempts have ended, those still open after `graceMs` cut (W30).
+   */
+  quiet(owner: string, by: StoppedBy, graceMs: number): Promise<void>;
+  /** Does that for every owner, and starts nothing any more. */
+  stop(): Promise<void>;
+}
+
+interface OwnerState {
+  readonly memory: FlushMemory;
+  running: FlushState | undefined;
+  isRunning: boolean;
+  /** Rows ended by flushes since the queue was last empty. */
+  done: number;
+  /** As last heard. */
+  counts: StateCounts;
+  stoppedBy: StoppedBy | undefined;
+  wakeAt: number | undefined;
+  /** Flushes in a row that the store or the credentials port stopped. */
+  troubles: number;
+  /** Ended since the journal was last trimmed. */
+  untrimmed: number;
+  readonly waiting: Set<string>;
+}
+
+/** Slices of trimming after a flush, and the number of endings that make it worth while (D41). */
+const TRIM_SLICES = 4;
+const TRIM_EVERY = 64;
+
+const NO_ROWS: StateCounts = { queued: 0, sending: 0, held: 0, blocked: 0 };
+
+export type DispatcherDeps = Omit<DispatchDeps, 'report' | 'onProgress'>;
+
+export function createDispatcher(given: DispatcherDeps): Dispatcher {
+  const { store, clock, ids, settings } = given;
+  const owners = new Map<string, OwnerState>();
+  const listeners = new Set<(progress: DrainProgress) => void>();
+  const telling = new Set<string>();
+  let isStopped = false;
+
+  const report: Report = (reported) => {
+    try {
+      settings.report(reported);
+    } catch {
+      // Telemetry that throws never stops the outbox (D48).
+    }
+  };
+
+  const stateOf = (owner: string): OwnerState => {
+    const found = owners.get(owner);
+    if (found) return found;
+    const state: OwnerState = {
+      memory: { pace: UNKNOWN_PACE, failedAlone: new Set(), unsettled: [] },
+      running: undefined,
+      isRunning: false,
+      done: 0,
+      counts: NO_ROWS,
+      stoppedBy: undefined,
+      wakeAt: undefined,
+      troubles: 0,
+      untrimmed: 0,
+      waiting: new Set(),
+    };
+    owners.set(owner, state);
+    return state;
+  };
+
+  const progress = (owner: string): DrainProgress => {
+    const { isRunning, running, done, counts, stoppedBy, wakeAt, memory, waiting } = stateOf(owner);
+    const accepted = new Set(waiting);
+    for (const { attempt, judged } of memory.unsettled)
+      if (judged.type === 'accepted' || judged.type === 'already_gone') accepted.add(attempt.claimed.id);
+    const ended = done + (running?.done ?? 0);
+    return {
+      owner,
+      running: isRunning,
+      done: ended,
+      total: ended + counts.queued + counts.sending,
+      ...(stoppedBy && { stoppedBy }),
+      ...(wakeAt !== undefined && { wakeAt }),
+      ...(accepted.size > 0 && { accepted: [...accepted] }),
+    };
+  };
+
+  /** At most once per turn: what happens together is told together. */
+  const tell = (owner: string): void => {
+    if (telling.has(owner)) return;
+    telling.add(owner);
+    void Promise.resolve().then(() => {
+      telling.delete(owner);
+      const now = progress(owner);
+      for (const listener of listeners) listener(now);
+    });
+  };
+
+  const deps: DispatchDeps = { ...given, report, onProgress: tell };
+
+  const nextWake = (
+    state: OwnerState,
+    stoppedBy: StoppedBy | undefined,
+    wakeAt: number | undefined,
+  ): number | undefined => {
+    const isTrouble = stoppedBy === 'store' || stoppedBy === 'credentials';
+    state.troubles = isTrouble ? state.troubles + 1 : 0;
+    if (stoppedBy === 'owner' || stoppedBy === 'paused' || stoppedBy === 'auth') return undefined;
+    // W4: the rest is for the next event; a page that is open brings it at once.
+    if (stoppedBy === 'time') return clock.now();
+    if (!isTrouble) return wakeAt;
+    const input = { now: clock.now(), random: ids.random(), serverAt: undefined, policy: settings.retry };
+    const { at } = planWait({ ...input, attempt: state.troubles });
+    return Math.min(at, wakeAt ?? at);
+  };
+
+  const trim = async (owner: string, state: OwnerState): Promise<void> => {
+    if (state.untrimmed < TRIM_EVERY) return;
+    state.untrimmed = 0;
+    for (let slice = 0; slice < TRIM_SLICES; slice++) if (!(await store.trim(owner, clock.now()))) return;
+  };
+
+  const run = async (flight: Flight, state: OwnerState): Promise<FlushEnd> => {
+    const { owner } = flight;
+    const end = await runFlush(flight, state.memory, deps, (running) => {
+      state.running = running;
+      tell(owner);
+    });
+    await trim(owner, state);
+    const { bodyBytes: _, ...counts } = (await store.ownerFacts(owner)).counts;
+    state.counts = counts;
+    return end;
+  };
+
+  /** Never rejects: whatever goes wrong on this device, the rows wait for another flush. */
+  const scheduler = createScheduler(async (flight): Promise<FlushResult> => {
+    const { owner } = flight;
+    const state = stateOf(owner);
+    if (isStopped) return { owner, outcomes: [], remaining: state.counts, stoppedBy: 'paused' };
+    Object.assign(state, { isRunning: true, stoppedBy: undefined, wakeAt: undefined });
+    const end = await run(flight, state).catch((error: unknown) => ({ error }));
+    const { running } = state;
+    const ended = 'error' in end ? undefined : end;
+    const stoppedBy = ended ? ended.stoppedBy : 'store';
+    Object.assign(state, {
+      running: undefined,
+      isRunning: false,
+      stoppedBy,
+      wakeAt: nextWake(state, stoppedBy, ended?.wakeAt),
+      untrimmed: state.untrimmed + (running?.done ?? 0),
+      // A drain that left nothing is over: the next one counts from nought.
+      done: state.counts.queued + state.counts.sending === 0 ? 0 : state.done + (running?.done ?? 0),
+    } satisfies Partial<OwnerState>);
+    if (stoppedBy !== undefined && stoppedBy !== 'network' && ended?.hadBegun !== false)
+      report({ type: 'stopped', owner, by: stoppedBy, ...('error' in end && { error: end.error }) });
+    tell(owner);
+    const outcomes = running?.outcomes ?? [];
+    return { owner, outcomes, remaining: state.counts, ...(stoppedBy && { stoppedBy }) };
+  });
+
+  const quiet = async (owner: string, by: StoppedBy, graceMs: number): Promise<void> => {
+    const cancel = given.timers.after(graceMs, () => scheduler.cut(owner));
+    try {
+      await scheduler.stop(owner, by);
+    } finally {
+      cancel();
+    }
+  };
+
+  return {
+    flush: (owner, trigger) => scheduler.request(owner, trigger),
+    noteUrgent: scheduler.noteUrgent,
+    progress,
+    onProgress(listener) {
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
+    noteCounts(owner, counts) {
+      stateOf(owner).counts = counts;
+      tell(owner);
+    },
+    noteWaiting(row, waits) {
+      const { waiting } = stateOf(row.owner);
+      if (waits) waiting.add(row.id);
+      else waiting.delete(row.id);
+      tell(row.owner);
+    },
+    quiet,
+    async stop() {
+      isStopped = true;
+      await Promise.all(scheduler.owners.map((owner) => quiet(owner, 'paused', settings.longestLeaseMs)));
+    },
+  };
+}
