@@ -13,13 +13,21 @@ export interface Enqueued {
   readonly settled?: Settled | undefined;
 }
 
-export type CancelResult =
+/** What `cancel` says (R35). */
+export type Cancelled =
   /** `removed`: the row, and what could not be sent without it. */
   | { readonly type: 'cancelled'; readonly removed: readonly string[] }
-  /** Nobody knew it; it is refused if it comes. */
+  /** Nobody knew it; it is refused if it comes (R9). */
   | { readonly type: 'unknown_id' }
-  /** It had ended, or another row had taken over and waits. */
+  /** It had ended already, or another row (`by`) had taken it over and waits. */
   | { readonly type: 'ended'; readonly settled?: Settled | undefined; readonly by?: string | undefined };
+
+/** What a person makes of a refused row (R34). */
+export interface EditedCopy {
+  readonly body: unknown;
+  /** The revision that the copy was made on, where that is another than the row's. */
+  readonly expectedRevision?: number | undefined;
+}
 
 /** An id that has not ended: the row that now stands for it, and the ids it went through to get there. */
 export interface Waiting {

@@ -7,7 +7,8 @@
  * arguments and fields; anything else raises the number, and the host then answers one number back as before.
  */
 import type {
-  CancelResult,
+  Cancelled,
+  EditedCopy,
   Enqueued,
   ExplainedRow,
   ExportedOutbox,
@@ -193,10 +194,10 @@ export interface WorkerApi {
   signIn(owner: string): Promise<void>;
   signOut(owner: string, policy: SignOutPolicy): Promise<SignedOut>;
   enqueue(command: CommandInput, deadlineMs: number): Promise<Enqueued>;
-  cancel(owner: string, id: string): Promise<CancelResult>;
+  cancel(owner: string, id: string): Promise<Cancelled>;
   discard(owner: string, id: string): Promise<{ readonly removed: readonly string[] }>;
   retry(owner: string, id: string, options: { readonly overwrite?: boolean }): Promise<Enqueued>;
-  recover(owner: string, id: string, edited: { readonly body: unknown } | undefined): Promise<Enqueued>;
+  recover(owner: string, id: string, edited: EditedCopy | undefined): Promise<Enqueued>;
   /** Starts a flush and waits for its end a while; a repeat joins the one that runs. */
   flush(owner: string): Promise<FlushAnswer>;
   /** A trigger that a page saw. Answers at once; the host stays alive for the flush. */

@@ -1,7 +1,8 @@
 /** What a host (a Service Worker, or a page where there is none) may ask of the engine. */
 import type {
-  CancelResult,
+  Cancelled,
   DrainProgress,
+  EditedCopy,
   Enqueued,
   ExplainedRow,
   ExportedOutbox,
@@ -41,13 +42,13 @@ export interface Engine {
   readonly locked: Promise<boolean>;
   enqueue(command: CommandInput, options?: { readonly deadlineAt?: number }): Promise<Enqueued>;
   /** Withdraws a clean row by id; one whose result is unknown refuses (R35). An unknown id is remembered. */
-  cancel(owner: string, id: string): Promise<CancelResult>;
+  cancel(owner: string, id: string): Promise<Cancelled>;
   /** Gives up a blocked row and says what went with it. */
   discard(owner: string, id: string): Promise<{ readonly removed: readonly string[] }>;
   /** Sends a blocked row again (R34). `overwrite`: the person's word for an overtaken document (C33). */
   retry(owner: string, id: string, options?: { readonly overwrite?: boolean }): Promise<Enqueued>;
   /** Sends an edited copy of a refused row under a new id, in its place (R34). */
-  recover(owner: string, id: string, edited?: { readonly body: unknown }): Promise<Enqueued>;
+  recover(owner: string, id: string, edited?: EditedCopy): Promise<Enqueued>;
   /** One flush per owner; a trigger during a flush causes exactly one more (D2). */
   flush(owner: string, cause: FlushCause, options?: { readonly until?: number }): Promise<FlushResult>;
   /** Drains the active owner, if there is one. */

@@ -3,12 +3,12 @@
  * in the device's own book-keeping never turns an answer into a failed send (D46). It is handed judged answers
  * and knows no server, no receipt rules and no page.
  */
+import { assert } from '../../shared/assert.ts';
 import { keyToken } from '../../shared/key.ts';
 import type { Outcome } from '../../shared/outcome.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
 import type { Clock } from '../environment.ts';
 import type { Attempt } from './attempt.ts';
-import type { CommitQueue, SettledCommit } from './commit-queue.ts';
 import type { Fold, Material, Needs, NewIdentity, Preparation } from './material.ts';
 import {
   type AcknowledgementPlan,
@@ -66,13 +66,12 @@ export interface Acknowledger {
 
 export interface AcknowledgerDeps extends PrepareDeps {
   readonly store: RowStore;
-  readonly queue: CommitQueue;
   readonly clock: Clock;
   /** The lease of a row's family, in ms. */
   readonly leaseMs: (row: Pick<Row, 'family'>) => number;
   /** For how long a store that fails is tried again for one answer, in ms. */
   readonly patienceMs: number;
-  /** Told while an answer waits for the store, and when it no longer does (D46). */
+  /** Told while a row that the server accepted waits for the store, and when it no longer does (D46). */
   readonly onWaiting?: ((row: Row, waits: boolean) => void) | undefined;
 }
 
@@ -85,11 +84,19 @@ const CONFLICT: JudgedAnswer = {
   applied: 'not_this_attempt',
 };
 
+interface CarryOutOptions {
+  /** Ends that the caller has asked the server for, by origin. */
+  readonly known?: ReadonlyMap<string, PredecessorEnd> | undefined;
+  readonly isAccepted?: boolean | undefined;
+}
+
+const NO_ENDS: ReadonlyMap<string, PredecessorEnd> = new Map();
+
 type Plan = AcknowledgementPlan | Exclude<ResendPlan, { readonly type: 'noted' }>;
 type Planner = (material: Material) => Plan;
 
 export function createAcknowledger(deps: AcknowledgerDeps): Acknowledger {
-  const { store, queue, clock, timers, families, digest } = deps;
+  const { store, clock, timers, families, digest } = deps;
 
   const context = () => ({
     now: clock.now(),
@@ -100,11 +107,10 @@ export function createAcknowledger(deps: AcknowledgerDeps): Acknowledger {
     },
   });
 
-  /** `known`: ends that the caller has asked the server for. */
   async function carryOut(
     row: Row,
     plan: Planner,
-    known: ReadonlyMap<string, PredecessorEnd> = new Map(),
+    { known = NO_ENDS, isAccepted = false }: CarryOutOptions = {},
   ): Promise<Acknowledged> {
     const key = keyOf(row);
     let material: Material | undefined = { keys: [key], rows: [row] };
@@ -123,8 +129,7 @@ export function createAcknowledger(deps: AcknowledgerDeps): Acknowledger {
             continue;
           }
           if (planned.type !== 'commit') {
-            const landed = unknown && planned.type === 'nothing' && (await hasEnded(row));
-            if (unknown && landed)
+            if (unknown && (await hasLanded(unknown.commit, row, material.rows)))
               return {
                 type: 'committed',
                 outcomes: unknown.outcomes,
@@ -133,8 +138,8 @@ export function createAcknowledger(deps: AcknowledgerDeps): Acknowledger {
               };
             return { type: 'nothing', reason: planned.type === 'nothing' ? planned.reason : planned.type };
           }
-          const result = await queue.commit(planned.commit);
-          if (result.type === 'committed') {
+          const [result] = await store.commit([planned.commit]);
+          if (result?.type === 'committed') {
             const { outcomes, commit } = planned;
             return { type: 'committed', outcomes, commit, result };
           }
@@ -143,14 +148,14 @@ export function createAcknowledger(deps: AcknowledgerDeps): Acknowledger {
           if (planned?.type === 'commit') unknown = planned;
           material = undefined;
           if (waitedMs >= deps.patienceMs) return { type: 'unsettled', error };
-          if (waitedMs === 0) deps.onWaiting?.(row, true);
+          if (waitedMs === 0 && isAccepted) deps.onWaiting?.(row, true);
           await new Promise<void>((resolve) => timers.after(pauseMs, resolve));
           waitedMs += pauseMs;
           pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
         }
       }
     } finally {
-      if (waitedMs > 0) deps.onWaiting?.(row, false);
+      if (waitedMs > 0 && isAccepted) deps.onWaiting?.(row, false);
     }
   }
 
@@ -188,14 +193,46 @@ export function createAcknowledger(deps: AcknowledgerDeps): Acknowledger {
     };
   }
 
-  async function hasEnded(row: Row): Promise<boolean> {
+  /** A commit of unknown end that the store now shows: its row stands as it was to be written, or has ended. */
+  async function hasLanded(commit: Commit, row: Row, rows: readonly Row[]): Promise<boolean> {
+    const stored = rows.find(({ id }) => id === row.id);
+    if (stored)
+      return commit.write.some(
+        ({ id, state, claim }) =>
+          id === stored.id && state === stored.state && claim?.fence === stored.claim?.fence,
+      );
     const [end] = await store.findEnds([row.id]);
     return end !== undefined;
   }
 
+  function giveBackOne(attempt: Attempt): Promise<Acknowledged> {
+    return carryOut(attempt.claimed, ({ rows }) => {
+      const commit = planGiveBack(rows, attempt, clock.now());
+      return commit ? { type: 'commit', commit, outcomes: [] } : { type: 'nothing', reason: 'claim_lost' };
+    });
+  }
+
+  /** All in one transaction as they were claimed; those whose key has changed since, one by one. */
+  async function giveBack(attempts: readonly Attempt[]): Promise<readonly Acknowledged[]> {
+    const commits = attempts.flatMap(
+      (attempt) => planGiveBack([attempt.claimed], attempt, clock.now()) ?? [],
+    );
+    const results = commits.length > 1 ? await store.commit(commits).catch(() => []) : [];
+    return Promise.all(
+      attempts.map((attempt, place) => {
+        const commit = commits[place];
+        const result = results[place];
+        if (!commit || result?.type !== 'committed') return giveBackOne(attempt);
+        return { type: 'committed', outcomes: [], commit, result } as const;
+      }),
+    );
+  }
+
   return {
     acknowledge: (attempt, answer) =>
-      carryOut(attempt.claimed, (material) => planAcknowledgement(attempt, answer, material, context())),
+      carryOut(attempt.claimed, (material) => planAcknowledgement(attempt, answer, material, context()), {
+        isAccepted: answer.type === 'accepted' || answer.type === 'already_gone',
+      }),
     resend: (attempt, resend) =>
       carryOut(attempt.claimed, (material) => {
         const planned = planResend(attempt, resend, material.rows, clock.now());
@@ -209,21 +246,13 @@ export function createAcknowledger(deps: AcknowledgerDeps): Acknowledger {
         row,
         (material) => planSettle(row.id, material, context()) ?? { type: 'nothing', reason: 'gone' },
       ),
-    giveBack: (attempts) =>
-      Promise.all(
-        attempts.map((attempt) =>
-          carryOut(attempt.claimed, (material) => {
-            const commit = planGiveBack(material.rows, attempt, clock.now());
-            return commit
-              ? { type: 'commit', commit, outcomes: [] }
-              : { type: 'nothing', reason: 'claim_lost' };
-          }),
-        ),
-      ),
+    giveBack,
     hear: (row, word, againAt) =>
       carryOut(row, (material) => planOwnWord(row.id, word, againAt, material, context())),
     hearPredecessors: (intent, ends, againAt) =>
-      carryOut(intent, (material) => planIntentWord(intent.id, ends, againAt, material, context()), ends),
+      carryOut(intent, (material) => planIntentWord(intent.id, ends, againAt, material, context()), {
+        known: ends,
+      }),
     async readPredecessors(intent) {
       const ends = new Map<string, PredecessorEnd>();
       for (const origin of neededOrigins(intent)) {
@@ -248,12 +277,8 @@ export function createAcknowledger(deps: AcknowledgerDeps): Acknowledger {
 }
 
 /** What a commit that was not applied teaches: the rows now, and which new ids cannot be used. */
-function afterMiss(
-  material: Material,
-  commit: Commit,
-  result: Exclude<SettledCommit, { readonly type: 'committed' }>,
-): Material {
-  if (result.type === 'identity_conflict') {
+function afterMiss(material: Material, commit: Commit, result: CommitResult | undefined): Material {
+  if (result?.type === 'identity_conflict') {
     // Somebody uses this id for something else, so what was to get it stays as it is.
     const keep = ([id, identity]: [string, NewIdentity | 'keep']): [string, NewIdentity | 'keep'] =>
       identity !== 'keep' && identity.id === result.id ? [id, 'keep'] : [id, identity];
@@ -270,7 +295,8 @@ function afterMiss(
       folds: new Map([...(material.folds ?? [])].map(failFold)),
     };
   }
-  if (result.type === 'known') throw new Error(`A commit without an identity was answered ${result.type}`);
+  if (result?.type === 'failed') throw result.error;
+  assert(result?.type === 'stale', 'an answer`s commit is stale or lands');
   // Whether another row is still waited for may have changed with the rows.
   const prepared = [...(material.prepared ?? [])].filter(
     ([, { type }]) => type === 'prepared' || type === 'failed',

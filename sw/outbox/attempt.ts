@@ -17,10 +17,15 @@ export interface Attempt {
   readonly claimed: Row;
 }
 
-/** Whether `row` is still held by this attempt (C10). */
+/** Whether `row` is still held by this attempt (C10): a claim that was ended keeps its fence, but holds nothing. */
 export function isHeldBy(row: Row, attempt: Attempt): boolean {
   const held = attempt.claimed.claim;
-  return held !== undefined && row.claim?.host === held.host && row.claim.fence === held.fence;
+  return (
+    held !== undefined &&
+    row.state === 'sending' &&
+    row.claim?.host === held.host &&
+    row.claim.fence === held.fence
+  );
 }
 
 /** C12-C15: the claim ends now; its fence is kept for as long as the row lives. */

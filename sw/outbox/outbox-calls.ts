@@ -1,16 +1,10 @@
 /** What a host asks of the outbox, and what it hears. */
-import type { CancelResult, Enqueued } from '../../shared/answers.ts';
+import type { Cancelled, EditedCopy, Enqueued } from '../../shared/answers.ts';
 import type { CommandInput } from '../../shared/command.ts';
 
 export interface CallOptions {
   /** Epoch ms. */
   readonly deadlineAt?: number | undefined;
-}
-
-export interface Edited {
-  readonly body: unknown;
-  /** The revision that the edited copy was made on, where that is another. */
-  readonly expectedRevision?: number | undefined;
 }
 
 export interface PersonChoices {
@@ -19,7 +13,7 @@ export interface PersonChoices {
    * that it cannot arrive any more (R9).
    * @throws WrongStateError where the server may have it; `data.instead` says what would do
    */
-  cancel(owner: string, id: string, options?: CallOptions): Promise<CancelResult>;
+  cancel(owner: string, id: string, options?: CallOptions): Promise<Cancelled>;
   /** Gives up a blocked row, and says what went with it. @throws UnknownRowError, WrongStateError */
   discard(owner: string, id: string, options?: CallOptions): Promise<{ readonly removed: readonly string[] }>;
   /**
@@ -36,7 +30,7 @@ export interface PersonChoices {
    * Sends an edited copy of a refused row in its place; without one, as `retry`.
    * @throws UnknownRowError, WrongStateError, and what `enqueue` throws of a body
    */
-  recover(owner: string, id: string, edited?: Edited, options?: CallOptions): Promise<Enqueued>;
+  recover(owner: string, id: string, edited?: EditedCopy, options?: CallOptions): Promise<Enqueued>;
 }
 
 export interface Outbox extends PersonChoices {

@@ -1,5 +1,5 @@
 /** Carries out what a person does with a row (R9, R34, R35, C33); `plan-person-choice.ts` decides. */
-import type { CancelResult, Enqueued } from '../../shared/answers.ts';
+import type { Cancelled, EditedCopy, Enqueued } from '../../shared/answers.ts';
 import {
   IdentityConflictError,
   InvalidCommandError,
@@ -22,7 +22,7 @@ import { answerFollowed, type EnqueueDeps, type Round } from './enqueue.ts';
 import { followId, settledBy } from './follow-id.ts';
 import { readAround, readDependants } from './gather-rows.ts';
 import { hashRequest } from './hash-request.ts';
-import type { CallOptions, Edited, PersonChoices } from './outbox-calls.ts';
+import type { CallOptions, PersonChoices } from './outbox-calls.ts';
 import { type AgainPlan, planAgain, planCancel, planDiscard, type WrongState } from './plan-person-choice.ts';
 import type { Commit } from './row-store.ts';
 
@@ -109,7 +109,7 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: R
     row: Row,
     rows: readonly Row[],
     plan: Exclude<AgainPlan, WrongState | { readonly type: 'overtaken' }>,
-    edited: (AdmittedBody & Pick<Edited, 'expectedRevision'>) | undefined,
+    edited: (AdmittedBody & Pick<EditedCopy, 'expectedRevision'>) | undefined,
   ): Promise<Round<Enqueued>> {
     switch (plan.type) {
       case 'answer':
@@ -140,7 +140,7 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: R
   async function replacement(
     row: Row,
     { revision, fold, changes }: Extract<AgainPlan, { readonly type: 'replace' }>,
-    edited: (AdmittedBody & Pick<Edited, 'expectedRevision'>) | undefined,
+    edited: (AdmittedBody & Pick<EditedCopy, 'expectedRevision'>) | undefined,
   ) {
     const { bodyId, bodyDigest, bodySize, kind, target, after } = row;
     const { content, taken, failed } = await foldIntents(row, fold, edited);
@@ -258,7 +258,7 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: R
   return {
     async cancel(owner, id, options = {}) {
       const key = await turnOf(owner, id);
-      return withRow(owner, id, options, key, async (row, rows): Promise<Round<CancelResult>> => {
+      return withRow(owner, id, options, key, async (row, rows): Promise<Round<Cancelled>> => {
         if (row === undefined) return cancelUnknown(owner, id);
         const plan = planCancel(row, { now: clock.now(), leaseMs: deps.leaseMs });
         if (plan.type === 'wrong_state') throw wrongState(row, plan);
@@ -309,7 +309,7 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: R
   }
 
   /** R9: what ended says so; what nobody knows leaves an entry that refuses it if it comes. */
-  async function cancelUnknown(owner: string, id: string): Promise<Round<CancelResult>> {
+  async function cancelUnknown(owner: string, id: string): Promise<Round<Cancelled>> {
     const followed = await followId(store, owner, id);
     if (followed.type === 'row') return DONE({ type: 'ended', by: followed.row.id });
     if (followed.type === 'ended') {

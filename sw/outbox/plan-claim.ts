@@ -4,7 +4,7 @@
  * result carries all of them to plan again. Pure; it knows no sender and no receipt rules.
  */
 import { isIntent, keyOf, type Row } from '../../shared/row.ts';
-import { type Attempt, blockedDraft, outcomeOf } from './attempt.ts';
+import { type Attempt, blockedDraft, isHeldBy, outcomeOf } from './attempt.ts';
 import type { Commit, RowDraft } from './row-store.ts';
 import { isInDoubt, isInFlight, isNoted, isUnproven, type StandingContext } from './standing.ts';
 
@@ -152,9 +152,7 @@ export function planReclaim(
   context: ClaimContext,
 ): Commit | undefined {
   const row = rows.find((other) => other.id === attempt.claimed.id);
-  const { claim } = attempt.claimed;
-  if (!row || row.claim?.host !== claim?.host || row.claim?.fence !== claim?.fence || isNoted(row))
-    return undefined;
+  if (!row || !isHeldBy(row, attempt) || isNoted(row)) return undefined;
   const draft = claimDraft(row, context);
   return {
     owner: row.owner,

@@ -9,11 +9,14 @@ const INT8 = 20;
 export interface PgliteOptions {
   /** A directory for the data; in memory without one. One process at a time may use it. */
   readonly dataDir?: string | undefined;
+  /** A dump of a data directory to begin with, which takes a fraction of the time that a new one takes. */
+  readonly template?: Blob | undefined;
 }
 
 export async function openPglite(options: PgliteOptions = {}): Promise<Database> {
   const db = await PGlite.create({
     ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
+    ...(options.template === undefined ? {} : { loadDataDir: options.template }),
     parsers: { [INT8]: Number },
   });
   const translated = async <T>(run: () => Promise<T>): Promise<T> => {

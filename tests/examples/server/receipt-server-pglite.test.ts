@@ -1,4 +1,4 @@
-import { openPglite } from '../../../examples/server/database/pglite-database.ts';
 import { describeReceiptServer } from '../../suites/receipt-server-suite.ts';
+import { openTestPglite } from '../../support/test-pglite.ts';
 
-describeReceiptServer('[V6] reference server on PGlite', () => openPglite());
+describeReceiptServer('[V6] reference server on PGlite', () => openTestPglite());

@@ -133,8 +133,7 @@ describe('the worker’s end of the line', () => {
   );
 
   it('[W16] two messages with the same id are answered each on its own port', async () => {
-    const answers: ((value: { readonly type: 'cancelled'; readonly removed: readonly string[] }) => void)[] =
-      [];
+    const answers: ((value: { readonly type: 'unknown_id' }) => void)[] = [];
     const { send, endpoint } = host({ cancel: () => new Promise((resolve) => answers.push(resolve)) });
     const first: unknown[] = [];
     const second: unknown[] = [];
@@ -143,9 +142,9 @@ describe('the worker’s end of the line', () => {
       send(message, ORIGIN, [{ postMessage: (value: unknown) => seen.push(value) }]),
     );
     expect(endpoint.openCount).toBe(2);
-    for (const answer of answers) answer({ type: 'cancelled', removed: [] });
+    for (const answer of answers) answer({ type: 'unknown_id' });
     await Promise.all(done);
-    const answer = { id: 'm1', type: 'RAW', value: { type: 'cancelled', removed: [] } };
+    const answer = { id: 'm1', type: 'RAW', value: { type: 'unknown_id' } };
     expect(first.at(-1)).toEqual(answer);
     expect(second.at(-1)).toEqual(answer);
     expect(endpoint.openCount).toBe(0);
