@@ -1,7 +1,8 @@
 /** The row-store suite over a browser's own IndexedDB; bundled and run in Chromium by store.e2e.ts. */
 import { createIdbRowStore } from '../sw/storage/idb-row-store.ts';
 import { createManualClock } from '../sw/testing/manual-clock.ts';
-import { describeRowStore, uuid } from '../tests/suites/row-store-suite.ts';
+import { describeRowStore } from '../tests/suites/row-store-suite.ts';
+import { uuid } from '../tests/support/commit-fixture.ts';
 import { plantRecord, readEverything } from '../tests/support/raw-database.ts';
 
 let databases = 0;

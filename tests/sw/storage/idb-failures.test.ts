@@ -4,7 +4,7 @@ import { keyOf, type Row } from '../../../shared/row.ts';
 import { FACTS } from '../../../sw/outbox/row-store.ts';
 import { createIdbRowStore } from '../../../sw/storage/idb-row-store.ts';
 import { createManualClock } from '../../../sw/testing/manual-clock.ts';
-import { commitOf, draft, one, outcomeOf, stored, uuid } from '../../suites/row-store-suite.ts';
+import { commitOf, draft, one, outcomeOf, stored, uuid } from '../../support/commit-fixture.ts';
 import { readEverything } from '../../support/raw-database.ts';
 import { rowFixture } from '../../support/row-fixture.ts';
 import { createScriptedIndexedDb } from '../../support/scripted-indexed-db.ts';

@@ -1,7 +1,8 @@
 import { IDBFactory, IDBKeyRange } from 'fake-indexeddb';
 import { createIdbRowStore } from '../../../sw/storage/idb-row-store.ts';
 import { createManualClock } from '../../../sw/testing/manual-clock.ts';
-import { describeRowStore, uuid } from '../../suites/row-store-suite.ts';
+import { describeRowStore } from '../../suites/row-store-suite.ts';
+import { uuid } from '../../support/commit-fixture.ts';
 import { plantRecord, readEverything } from '../../support/raw-database.ts';
 
 describeRowStore('on a fake IndexedDB', async () => {

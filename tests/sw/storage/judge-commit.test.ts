@@ -3,7 +3,7 @@ import type { IdEntry } from '../../../shared/outcome.ts';
 import type { Row } from '../../../shared/row.ts';
 import type { Commit } from '../../../sw/outbox/row-store.ts';
 import { judgeCommit, type Verdict } from '../../../sw/storage/judge-commit.ts';
-import { commitOf, draft, uuid } from '../../suites/row-store-suite.ts';
+import { commitOf, draft, uuid } from '../../support/commit-fixture.ts';
 import { rowFixture } from '../../support/row-fixture.ts';
 
 const row = rowFixture({ seq: 5 });

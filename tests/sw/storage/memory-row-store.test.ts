@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createMemoryRowStore } from '../../../sw/storage/memory-row-store.ts';
 import { createManualClock } from '../../../sw/testing/manual-clock.ts';
-import { commitOf, describeRowStore, draft, one, stored, uuid } from '../../suites/row-store-suite.ts';
+import { describeRowStore } from '../../suites/row-store-suite.ts';
+import { commitOf, draft, one, stored, uuid } from '../../support/commit-fixture.ts';
 import { rowFixture } from '../../support/row-fixture.ts';
 
 function open() {

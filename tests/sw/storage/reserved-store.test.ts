@@ -5,7 +5,7 @@ import type { Commit, RowStore } from '../../../sw/outbox/row-store.ts';
 import { createMemoryRowStore } from '../../../sw/storage/memory-row-store.ts';
 import { createReservedStore } from '../../../sw/storage/reserved-store.ts';
 import { createManualClock } from '../../../sw/testing/manual-clock.ts';
-import { commitOf, draft, uuid } from '../../suites/row-store-suite.ts';
+import { commitOf, draft, uuid } from '../../support/commit-fixture.ts';
 
 /** A store in an origin with `room` bytes: the reserve takes its size, each commit needs one. */
 function tightStore(roomAtFirst: number) {
