@@ -19,6 +19,9 @@ import { afterSeen, failedAlone, GOING_ON, type Seen } from './stop-rules.ts';
 /** Outcomes in a flush's result are the latest; all of them are in the journal (D41). */
 const MOST_OUTCOMES = 1_000;
 
+/** Rows remembered as tried; three keys that fail in a row stop a flush, so few flushes see as many. */
+const MOST_TRIED = 1_024;
+
 /** What the owner's flushes remember of each other, in memory: nothing that a restart may not lose. */
 export interface OwnerMemory {
   pace: Pace;
@@ -48,6 +51,8 @@ export interface FlushState {
   goOn(): void;
   note(acknowledged: Acknowledged): void;
   wake(at: number | undefined): void;
+  /** The row rests until another flush (D3). */
+  noteTried(row: Row): void;
   wasTried(row: Row): boolean;
   goesLast(row: Row): boolean;
   tookMs(ms: number): void;
@@ -83,7 +88,7 @@ export function createFlushState(
 ): FlushState {
   const { clock, connection, settings } = deps;
   const { owner } = flight;
-  const startedAt = clock.now();
+  const tried = new Set<string>();
   const outcomes: Outcome[] = [];
   const saidNone = new Set<string>();
   const hosts = { asked: new Set([host]), gone: new Set<string>() };
@@ -136,8 +141,12 @@ export function createFlushState(
     wake(at) {
       if (at !== undefined && at > clock.now()) wakeAt = Math.min(wakeAt ?? at, at);
     },
-    wasTried: ({ claim, deferredAt, evidence }) =>
-      claim?.host === host && deferredAt !== undefined && (evidence.lastAttemptAt ?? 0) >= startedAt,
+    noteTried({ id }) {
+      tried.add(id);
+      const [oldest] = tried;
+      if (tried.size > MOST_TRIED && oldest !== undefined) tried.delete(oldest);
+    },
+    wasTried: ({ id }) => tried.has(id),
     goesLast: (row) =>
       (row.deferredAt !== undefined && !NOT_ITS_OWN.has(row.evidence.lastErrorCode)) ||
       memory.failedAlone.has(keyToken(keyOf(row))),

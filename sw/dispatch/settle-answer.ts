@@ -40,6 +40,7 @@ export async function settleAnswer(
   const { acknowledger } = deps;
   if (judged.type !== 'conflict') {
     const answer = answerOf(judged, attempt.claimed, state, deps);
+    if (answer.type === 'transient') state.noteTried(attempt.claimed);
     return finish(await acknowledger.acknowledge(attempt, answer), answer, state, deps);
   }
   const { row, resolution, facts } = await resolve(attempt, judged, state, deps).catch((error: unknown) => ({
@@ -49,6 +50,7 @@ export async function settleAnswer(
   }));
   if (resolution.type === 'transient') {
     const answer = answerOf(resolution, row, state, deps);
+    state.noteTried(row);
     return finish(await acknowledger.acknowledge(attempt, answer), answer, state, deps);
   }
   if (resolution.type !== 'resend') {
@@ -70,6 +72,7 @@ export async function settleAnswer(
   }
   const code = acknowledged ? 'conflict_storm' : 'successor_persist_failed';
   const answer = answerOf(deviceFailure(code, judged.applied), row, state, deps);
+  state.noteTried(row);
   return finish(await acknowledger.acknowledge(attempt, answer), answer, state, deps);
 }
 

@@ -63,13 +63,7 @@ export function createKillSwitch(timers: Timers): KillSwitch {
       close: () => store.close(),
     }),
     sender(sender) {
-      const open = (signal: AbortSignal): AbortSignal => {
-        const cut = new AbortController();
-        const abort = () => cut.abort();
-        signal.addEventListener('abort', abort);
-        controller.signal.addEventListener('abort', abort);
-        return cut.signal;
-      };
+      const open = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal, controller.signal]);
       const { sendBatch } = sender;
       return {
         send: (request, signal) => living<Answer>(() => sender.send(request, open(signal))),
