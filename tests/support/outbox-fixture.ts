@@ -176,6 +176,8 @@ export async function outboxFixture({
   };
 }
 
+const ended = (now: number) => ({ sentAt: undefined, claim: { host: 'h', expiresAt: now, fence: 1 } });
+
 /** The conditions that the replace table tells apart, as a host would have left them (A58). */
 export const CONDITIONS = {
   unsent: () => ({}),
@@ -197,29 +199,29 @@ export const CONDITIONS = {
   'deferred in doubt': (now: number) => ({
     doubt: true,
     deferredAt: now,
-    claim: { host: 'h', expiresAt: now, fence: 1 },
+    ...ended(now),
   }),
   'deferred without doubt': (now: number) => ({
     doubt: false,
     deferredAt: now,
     notBefore: { at: now + 5_000, by: 'server' },
-    claim: { host: 'h', expiresAt: now, fence: 1 },
+    ...ended(now),
   }),
-  'held in doubt': (now: number) => ({ state: 'held', doubt: true, heldAt: now }),
-  'held without doubt': (now: number) => ({ state: 'held', doubt: false, heldAt: now }),
+  'held in doubt': (now: number) => ({ state: 'held', doubt: true, heldAt: now, ...ended(now) }),
+  'held without doubt': (now: number) => ({ state: 'held', doubt: false, heldAt: now, ...ended(now) }),
   'blocked refused': (now: number) => ({
     state: 'blocked',
     doubt: false,
     blockedAt: now,
     blockedCode: 'rejected',
-    claim: { host: 'h', expiresAt: now, fence: 1 },
+    ...ended(now),
   }),
   'blocked doubtful': (now: number) => ({
     state: 'blocked',
     doubt: true,
     blockedAt: now,
     blockedCode: 'receipt_missing',
-    claim: { host: 'h', expiresAt: now, fence: 1 },
+    ...ended(now),
   }),
 } as const satisfies Record<string, (now: number) => Partial<Row>>;
 
