@@ -7,6 +7,7 @@ import { findUnclonable } from '../../shared/find-unclonable.ts';
 import type { SchemaResult, StandardSchema } from '../../shared/standard-schema.ts';
 import type { Digest, Timers } from '../environment.ts';
 import { digestBody } from './hash-request.ts';
+import { inTime } from './time-limit.ts';
 
 /** Default for `maxBodyBytes`. */
 export const MAX_BODY_BYTES = 25 * 1024 * 1024;
@@ -47,8 +48,7 @@ export async function admitBody(
   copy: unknown,
   { schema, maxBytes, limitMs }: AdmitOptions,
 ): Promise<AdmittedBody> {
-  const valid = schema ? await validate(deps.timers, schema, copy, limitMs) : copy;
-  const body = valid === copy ? copy : copyBody(valid);
+  const body = schema ? await validate(deps.timers, schema, copy, limitMs) : copy;
   return { body, ...(await digestBody(deps.digest, body, maxBytes)) };
 }
 
@@ -61,11 +61,12 @@ async function validate(
   let result: SchemaResult<unknown>;
   try {
     const answer = schema['~standard'].validate(value);
-    result = answer instanceof Promise ? await inTime(timers, answer, limitMs) : answer;
+    result = 'then' in answer ? await inTime(timers, limitMs, () => answer) : answer;
   } catch (cause) {
     throw new InvalidBodyError('The validator failed', { issues: [] }, { cause });
   }
-  if (!result.issues) return result.value;
+  // The validator may keep what it was given and what it answers; what is stored is nobody else's.
+  if (!result.issues) return copyBody(result.value);
   const issues = result.issues.map(({ message, path = [] }) => ({
     message,
     path: path.map((step) => String(typeof step === 'object' ? step.key : step)),
@@ -73,13 +74,6 @@ async function validate(
   const [first] = issues;
   const where = first ? `: ${['body', ...first.path].join('.')}: ${first.message}` : '';
   throw new InvalidBodyError(`The body is not valid${where}`, { issues });
-}
-
-function inTime<T>(timers: Timers, answer: Promise<T>, limitMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cancel = timers.after(limitMs, () => reject(new Error(`No answer within ${limitMs} ms`)));
-    answer.then(resolve, reject).finally(cancel);
-  });
 }
 
 /**
