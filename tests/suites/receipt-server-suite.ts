@@ -181,7 +181,7 @@ export function describeReceiptServer(name: string, open: () => Promise<Database
         expectProblem(await ada.send(remove), 404, 'not_found');
         expect((await ada.send({ method: 'PUT', path, body: { title: 'Legs' } })).status).toBe(200);
         expectProblem(await ada.send(remove), 404, 'not_found');
-        expect((await ada.get(path)).json.plan.title).toBe('Legs');
+        expect((await ada.get(path)).json.title).toBe('Legs');
         expect((await ada.get(`/api/receipts/${id}`)).json).toEqual({
           refused: { code: 'not_found', status: 404 },
         });
@@ -234,7 +234,7 @@ export function describeReceiptServer(name: string, open: () => Promise<Database
           expect(stale.json.actual_revision).toBe(2);
         }
         const now = await ada.get(path);
-        expect(now.json.workout).toMatchObject({ revision: 2, weightKg: 80 });
+        expect(now.json).toMatchObject({ revision: 2, weightKg: 80 });
         expect(now.headers.get('etag')).toBe('"2"');
       });
 
@@ -477,7 +477,7 @@ export function describeReceiptServer(name: string, open: () => Promise<Database
         server.faults.clear();
         expect(answers.map((one: Reply) => one.status)).toEqual([500, 409, 201]);
         expect(answers[1].headers['retry-after']).toBe('1');
-        expect((await ada.get(path)).json.workout.weightKg).toBe(60);
+        expect((await ada.get(path)).json.weightKg).toBe(60);
       });
 
       it('[V7] refuses what is no batch, and a batch in a batch', async () => {
@@ -517,7 +517,7 @@ export function describeReceiptServer(name: string, open: () => Promise<Database
         const answer = await ada.send({ method: 'POST', path: '/api/workouts', body });
         expect(answer.status).toBe(201);
         const stored = await ada.get(`/api/workouts/${answer.json.receipt.target}`);
-        expect(stored.json.workout.note).toBe(note);
+        expect(stored.json.note).toBe(note);
       });
 
       it('[V4] answers values that the database cannot hold without leaking its words', async () => {

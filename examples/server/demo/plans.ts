@@ -117,7 +117,7 @@ export function planReads(database: Database, authenticate: Authenticate): reado
     return {
       status: 200,
       headers: { etag: `"${row.revision}"`, 'cache-control': 'no-store' },
-      json: { plan: { ...row.body, date: row.day, revision: row.revision } },
+      json: { ...row.body, date: row.day, revision: row.revision },
     };
   };
 

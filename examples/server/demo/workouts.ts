@@ -140,7 +140,7 @@ export function workoutReads(database: Database, authenticate: Authenticate): re
     return {
       status: 200,
       headers: { etag: `"${revision}"`, 'cache-control': 'no-store' },
-      json: { workout: { ...body, id: row.id, revision } },
+      json: { ...body, id: row.id, revision },
     };
   };
 

@@ -105,14 +105,13 @@ interface Entry {
 // Waits here, on the primary key, while another transaction holds the same key; then inserts nothing.
 const OPEN = `
   insert into holdfast_ledger (owner, id, request_hash, family, kind, source_ref)
-  values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning id`;
+  values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning committed_at`;
 const READ = 'select * from holdfast_ledger where owner = $1 and id = $2';
 const CLOSE_APPLIED = `
-  update holdfast_ledger set state = 'applied', status = $3, target = $4, revision = $5, generation = $6,
-    committed_at = clock_timestamp() where owner = $1 and id = $2 returning committed_at`;
+  update holdfast_ledger set state = 'applied', status = $3, target = $4, revision = $5, generation = $6
+  where owner = $1 and id = $2`;
 const CLOSE_REFUSED = `
-  update holdfast_ledger set state = 'refused', status = $3, refusal = $4,
-    committed_at = clock_timestamp() where owner = $1 and id = $2`;
+  update holdfast_ledger set state = 'refused', status = $3, refusal = $4 where owner = $1 and id = $2`;
 const PURGE = `
   delete from holdfast_ledger where ctid = any (array(
     select ctid from holdfast_ledger where committed_at < $1 order by committed_at limit $2
@@ -124,7 +123,14 @@ export function createLedger({ database, retention }: LedgerOptions): Ledger {
     const { owner, id, requestHash, family, kind, sourceRef } = command;
     try {
       return await database.transaction(async (sql): Promise<LedgerAnswer> => {
-        const [opened] = await sql.query(OPEN, [owner, id, requestHash, family, kind, sourceRef ?? null]);
+        const [opened] = await sql.query<Pick<Entry, 'committed_at'>>(OPEN, [
+          owner,
+          id,
+          requestHash,
+          family,
+          kind,
+          sourceRef ?? null,
+        ]);
         if (!opened) return repeat(await read(sql, owner, id), command);
         await sql.query('savepoint command');
         const end = await apply(sql);
@@ -134,16 +140,8 @@ export function createLedger({ database, retention }: LedgerOptions): Ledger {
           return { type: 'refused', refusal: end, replayed: false };
         }
         const { status, target, revision, generation } = end;
-        const [closed] = await sql.query<Pick<Entry, 'committed_at'>>(CLOSE_APPLIED, [
-          owner,
-          id,
-          status,
-          target,
-          revision,
-          generation,
-        ]);
-        if (!closed) throw new Error('The ledger lost an entry inside its own transaction');
-        const committedAt = closed.committed_at.toISOString();
+        await sql.query(CLOSE_APPLIED, [owner, id, status, target, revision, generation]);
+        const committedAt = opened.committed_at.toISOString();
         const receipt: Receipt = { id, requestHash, kind, target, revision, generation, committedAt };
         return { type: 'receipt', receipt, status, resource: end.resource };
       });
