@@ -2,8 +2,8 @@
 // declarations by tsc. `--watch` is not here: the sources run as they are under Vitest and the e2e fixtures.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -62,6 +62,21 @@ async function buildClassic() {
     metafile: true,
   });
   return metafile;
+}
+
+/** `npx holdfast …`: runs in Node and brings nothing along. */
+export async function buildCommand(outfile) {
+  await build({
+    absWorkingDir: root,
+    entryPoints: ['bin/holdfast.ts'],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    logLevel: 'warning',
+  });
+  await chmod(resolve(root, outfile), 0o755);
 }
 
 /** A worker evaluates once, without waiting: no imports left in the classic script, nothing of Node anywhere. */
@@ -129,5 +144,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   checkMetafile(modules, { selfContained: false });
   checkMetafile(classic, { selfContained: true });
   checkPage(modules);
+  await buildCommand('dist/bin/holdfast.js');
   await writeDeclarations();
 }

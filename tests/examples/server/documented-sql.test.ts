@@ -53,7 +53,7 @@ describe('the SQL for an existing server', () => {
       const taken = await run(sql, 2, values);
       if (taken.length === 0) {
         const [known] = await run<Known>(sql, 3, values);
-        if (known?.request_hash !== values['hash']) return 'key reused';
+        if (!known || known.request_hash !== values['hash']) return 'key reused';
         return known.refusal?.code ?? `replayed ${known.revision}`;
       }
       const [row] = await run<{ revision: number }>(sql, 4, values);
