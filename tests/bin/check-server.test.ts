@@ -11,7 +11,7 @@ import { DEFECTS } from '../support/broken-servers.ts';
 import { signIn } from '../support/server-client.ts';
 import { openTestPglite } from '../support/test-pglite.ts';
 
-describe('check-server', () => {
+describe('check-server', { timeout: 60_000 }, () => {
   let database: Database;
   let server: ReferenceServer;
 

@@ -10,7 +10,8 @@ import { openTestPglite } from '../support/test-pglite.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-describe('holdfast check-server', () => {
+// A process of its own per run, and a whole check in each: seconds on a busy machine.
+describe('holdfast check-server', { timeout: 60_000 }, () => {
   let place: string;
   let database: Database;
   let server: ReferenceServer;
