@@ -114,3 +114,26 @@ export interface JournalPage {
 
 /** What becomes of an owner's rows when it signs out (W32). */
 export type SignOutPolicy = 'keep' | 'flush' | 'discard';
+
+/** What a full comparison of the host's witness with the rows found and mended (S30). */
+export interface ComparisonResult {
+  /** Rows whose content or attempt data the ledger lacked or had otherwise. */
+  readonly mirrored: number;
+  /** Entries without a row, which now have a `repair` tombstone. */
+  readonly buried: number;
+  /** Tombstones of rows that live, removed. */
+  readonly unburied: number;
+  readonly unreadable: number;
+}
+
+/** How well what waits is kept (S15, S17, S22). */
+export interface StorageStatus {
+  /** The host's witness; set aside while it fails or does not answer. */
+  readonly mirror: {
+    readonly setAside: boolean;
+    readonly lastError?: string | undefined;
+    readonly lastStepAt?: number | undefined;
+  };
+  /** The device is full: the room kept to drain with was given up, and new rows are refused while others wait. */
+  readonly reserveGone: boolean;
+}

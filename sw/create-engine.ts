@@ -9,6 +9,9 @@ import type { Engine } from './engine.ts';
 import { type EngineOptions, readOptions } from './engine-options.ts';
 import type { Connection, Environment } from './environment.ts';
 import { createExplain } from './explain.ts';
+import type { Ledger } from './mirror/ledger.ts';
+import { createMirror } from './mirror/mirrored-store.ts';
+import { createWitness, NO_WITNESS, readSnapshotPage } from './mirror/witness.ts';
 import { createAcknowledger } from './outbox/acknowledger.ts';
 import { createCommitQueue } from './outbox/commit-queue.ts';
 import { exportOwner } from './outbox/export-owner.ts';
@@ -16,9 +19,14 @@ import { settledOf } from './outbox/follow-id.ts';
 import { holdsLock, takeHostId } from './outbox/host-id.ts';
 import { createOutbox } from './outbox/outbox.ts';
 import { FACTS, type RowStore } from './outbox/row-store.ts';
+import type { ReservedStore } from './storage/reserved-store.ts';
 
 export interface EngineDeps extends Environment {
   readonly store: RowStore;
+  /** The host's own witness (S20); without one a lost database is lost. */
+  readonly ledger?: Ledger | undefined;
+  /** Room kept to drain with (S17), where the store has one. */
+  readonly reserve?: Pick<ReservedStore, 'restoreReserve' | 'isReserveGone'> | undefined;
   /** Default: always taken for online. */
   readonly connection?: Connection | undefined;
 }
@@ -40,8 +48,20 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     return id;
   });
 
-  const changes = createChangeStream(deps.store, (owner, counts) => dispatcher.noteCounts(owner, counts));
+  const { ledger, reserve } = deps;
+  const mirrorOptions = { release: settings.release, maxBodyBytes: settings.maxMirroredBytes };
+  const mirror =
+    ledger &&
+    createMirror(
+      { store: deps.store, ledger, clock, timers },
+      { ...mirrorOptions, isPaused: () => reserve?.isReserveGone() ?? false },
+    );
+  const changes = createChangeStream(mirror?.store ?? deps.store, (owner, counts) =>
+    dispatcher.noteCounts(owner, counts),
+  );
   const { store, readCounts } = changes;
+  const witness =
+    ledger && mirror ? createWitness({ store, mirror, ledger, clock, timers }, mirrorOptions) : NO_WITNESS;
   const shared = {
     store,
     queue: createCommitQueue(store),
@@ -72,8 +92,23 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     settings,
     onUnseen: (owner) => void changes.tellUnseen(owner),
   });
+  let hasTakenUp = false;
+  /** Beside the work, once: what an earlier host left to the mirror, and the room to drain with. */
+  const takeUp = (): void => {
+    if (hasTakenUp) return;
+    hasTakenUp = true;
+    void (reserve?.restoreReserve() ?? Promise.resolve()).then(witness.start).catch(() => undefined);
+  };
+  /** A person's command: waits for a recovery, but briefly (S31, S22). */
+  const afterRecovery = async <T>(command: () => Promise<T>): Promise<T> => {
+    await witness.ready('brief');
+    return command();
+  };
   const flush: Engine['flush'] = async (owner, cause, { until } = {}) => {
+    await witness.ready('full');
+    takeUp();
     const result = await dispatcher.flush(owner, { cause, until });
+    if (result.remaining.queued + result.remaining.sending === 0) void reserve?.restoreReserve();
     // While an owner is signed out, rows that wait show as held (D5).
     return result.stoppedBy === 'auth' ? { ...result, remaining: await readCounts(owner) } : result;
   };
@@ -97,20 +132,27 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     },
     locked: hostId.then(holdsLock),
     async enqueue(command, callOptions) {
+      await witness.ready('brief');
       const enqueued = await outbox.enqueue(command, callOptions);
       if (enqueued.row?.urgent) dispatcher.noteUrgent(enqueued.row.owner);
       return enqueued;
     },
-    cancel: outbox.cancel,
-    discard: outbox.discard,
-    retry: outbox.retry,
-    recover: outbox.recover,
+    cancel: (...given) => afterRecovery(() => outbox.cancel(...given)),
+    discard: (...given) => afterRecovery(() => outbox.discard(...given)),
+    retry: (...given) => afterRecovery(() => outbox.retry(...given)),
+    recover: (...given) => afterRecovery(() => outbox.recover(...given)),
     flush,
     async flushActive(cause, flushOptions) {
       const owner = await accounts.activeOwner();
       return owner === undefined ? undefined : flush(owner, cause, flushOptions);
     },
     ...accounts,
+    async signOut(owner, policy) {
+      const signedOut = await accounts.signOut(owner, policy);
+      // A ledger that cannot be reached now is brought in line by its notes (S22): each row left one.
+      if (policy === 'discard') await witness.forgetOwner(owner).catch(() => undefined);
+      return signedOut;
+    },
     async pause(owner) {
       await store.writeFacts([{ name: FACTS.paused(owner), value: { at: clock.now() } }], 'strict');
       await dispatcher.quiet(owner, 'paused', longestLeaseMs);
@@ -119,6 +161,7 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
       await store.writeFacts([{ name: FACTS.paused(owner), value: undefined }], 'strict');
     },
     async rows(owner, page) {
+      await witness.ready('brief');
       // Facts first: a page that hears a change in between finds it again in the rows, and never the other way.
       const [{ generation }, counts, epoch] = await Promise.all([
         store.ownerFacts(owner),
@@ -142,6 +185,11 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     settled: (owner, id) => settledOf(store, owner, id),
     explain,
     waiting: readCounts,
+    awaitsSnapshot: witness.awaitsSnapshot,
+    offerSnapshot: witness.offerSnapshot,
+    readSnapshot: (owner, rowIds) => readSnapshotPage(store, owner, rowIds),
+    compareWitness: witness.compare,
+    storage: () => ({ mirror: witness.status(), reserveGone: reserve?.isReserveGone() ?? false }),
     exportOwner: (owner) => exportOwner(store, owner, clock.now()),
     progress: dispatcher.progress,
     onChange: changes.onChange,

@@ -26,11 +26,14 @@ export interface EngineOptions {
   readonly concurrency?: number | undefined;
   /** Time limit for the app's own functions, in ms (D4). Default 8,000. */
   readonly appLimitMs?: number | undefined;
+  /** Larger bodies have no second copy (S23), in bytes. Default 1,000,000. */
+  readonly maxMirroredBytes?: number | undefined;
   /** Waits after failures, in ms. Default: first 2,000, longest 300,000, believed 3,600,000. */
   readonly retry?: Partial<RetryPolicy> | undefined;
 }
 
 export interface Settings extends DispatchSettings {
+  readonly maxMirroredBytes: number;
   readonly definition: OutboxDefinition;
 }
 
@@ -49,6 +52,7 @@ function checkNumber(name: string, value: number, least: number): void {
 /** @throws InvalidOptionError naming the option. */
 export function readOptions(options: EngineOptions): Settings {
   const { definition, leaseMs = 10_000, concurrency = 6, appLimitMs = 8_000 } = options;
+  const { maxMirroredBytes = 1_000_000 } = options;
   const { attemptTimeoutMs = Number.POSITIVE_INFINITY } = options;
   const retry = { firstMs: 2_000, longestMs: 300_000, believedMs: 3_600_000, ...options.retry };
   if (typeof options.sender?.send !== 'function')
@@ -63,6 +67,7 @@ export function readOptions(options: EngineOptions): Settings {
   checkNumber('retry.firstMs', retry.firstMs, 1);
   checkNumber('retry.longestMs', retry.longestMs, retry.firstMs);
   checkNumber('retry.believedMs', retry.believedMs, retry.longestMs);
+  checkNumber('maxMirroredBytes', maxMirroredBytes, 0);
   const leases = [leaseMs];
   for (const [name, family] of families) {
     if (family.leaseMs === undefined) continue;
@@ -90,5 +95,6 @@ export function readOptions(options: EngineOptions): Settings {
     concurrency: Math.floor(concurrency),
     appLimitMs,
     retry,
+    maxMirroredBytes,
   };
 }

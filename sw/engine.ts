@@ -1,6 +1,7 @@
 /** What a host (a Service Worker, or a page where there is none) may ask of the engine. */
 import type {
   Cancelled,
+  ComparisonResult,
   DrainProgress,
   EditedCopy,
   Enqueued,
@@ -10,11 +11,13 @@ import type {
   JournalPage,
   SignedOut,
   SignOutPolicy,
+  StorageStatus,
   Waiting,
 } from '../shared/answers.ts';
 import type { CommandInput } from '../shared/command.ts';
 import type { FlushResult, JournalEntry, Outcome, Settled, StateCounts } from '../shared/outcome.ts';
 import type { Row } from '../shared/row.ts';
+import type { SnapshotOffer, SnapshotPage } from '../shared/snapshot.ts';
 import type { CommitReason } from './outbox/row-store.ts';
 
 export type { DrainProgress, Enqueued, ExplainedRow, ExportedOutbox, FlushCause, SignOutPolicy };
@@ -85,6 +88,14 @@ export interface Engine {
   explain(owner: string, id: string): Promise<ExplainedRow | undefined>;
   /** Rows an automatic trigger could still send: what a sync event's promise rejects for (W21). */
   waiting(owner: string): Promise<StateCounts>;
+  /** Whether this owner's page should hand over its snapshot before its first command (S31). */
+  awaitsSnapshot(owner: string): Promise<boolean>;
+  offerSnapshot(owner: string, offer: SnapshotOffer): Promise<{ readonly restored: number }>;
+  /** What a page writes into its snapshot: rows of `ids` that still stand, or all of the owner's (S20). */
+  readSnapshot(owner: string, ids: readonly string[] | undefined): Promise<SnapshotPage>;
+  /** Brings the ledger in line with the rows by reading both through (S30). Costs what the queue is long. */
+  compareWitness(): Promise<ComparisonResult>;
+  storage(): StorageStatus;
   /** Rows with their bodies, for a person who wants a copy. Read page by page; large queues take time. */
   exportOwner(owner: string): Promise<ExportedOutbox>;
   progress(owner: string): DrainProgress;

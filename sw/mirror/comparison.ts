@@ -3,21 +3,12 @@
  * a reading of everything, so it runs only after a recovery, when the ledger has lost its manifest, or on
  * request; the daily work goes by notes.
  */
+import type { ComparisonResult } from '../../shared/answers.ts';
 import type { Row } from '../../shared/row.ts';
 import type { Clock } from '../environment.ts';
 import type { BodyRead, RowStore } from '../outbox/row-store.ts';
 import type { Ledger, LedgerRef } from './ledger.ts';
 import { planMirrorWrite } from './plan-mirror-write.ts';
-
-export interface ComparisonResult {
-  /** Rows whose content or attempt data the ledger lacked or had otherwise. */
-  readonly mirrored: number;
-  /** Entries without a row, which now have a `repair` tombstone. */
-  readonly buried: number;
-  /** Tombstones of rows that live, removed. */
-  readonly unburied: number;
-  readonly unreadable: number;
-}
 
 export interface ComparisonDeps {
   readonly store: RowStore;

@@ -20,10 +20,12 @@ import type { Reported } from '../dispatch/report.ts';
 import type { Engine } from '../engine.ts';
 import type { EngineOptions } from '../engine-options.ts';
 import type { HostLocks } from '../environment.ts';
+import type { Ledger } from '../mirror/ledger.ts';
 import type { RowStore } from '../outbox/row-store.ts';
 import { createMemoryRowStore, type MemoryRowStore } from '../storage/memory-row-store.ts';
 import { createKillSwitch } from './kill-switch.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
+import { ledgerSeenBy } from './memory-ledger.ts';
 import { createScriptedServer, type ScriptedServer } from './scripted-server.ts';
 import { sha256 } from './sha256.ts';
 
@@ -35,6 +37,8 @@ export interface TestWorldOptions extends Partial<Omit<EngineOptions, 'definitio
   readonly canAsk?: boolean | undefined;
   /** Whether hosts hold locks (C6). Default true; without, the lease decides. */
   readonly hasLocks?: boolean | undefined;
+  /** The hosts' own witness (S20); without one a lost store is lost. */
+  readonly ledger?: Ledger | undefined;
   /** Where the clock starts, epoch ms. */
   readonly startAt?: number | undefined;
 }
@@ -109,6 +113,7 @@ export function createTestWorld(options: TestWorldOptions): TestWorld {
           locks,
           digest: { sha256: async (bytes) => sha256(bytes) },
           connection: { online: () => world.isOnline },
+          ledger: options.ledger && ledgerSeenBy(options.ledger, life.living),
         },
         {
           credentials: { offer: (owner, refused) => world.credentials.offer(owner, refused) },

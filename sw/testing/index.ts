@@ -8,6 +8,7 @@ export {
   testCommand,
 } from './create-test-world.ts';
 export { createManualClock, type ManualClock } from './manual-clock.ts';
+export { createMemoryLedger, type MemoryLedger } from './memory-ledger.ts';
 export type { RequestMatch, ScriptedFault } from './scripted-fault.ts';
 export {
   type AppliedChange,

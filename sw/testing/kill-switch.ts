@@ -7,6 +7,8 @@ import type { Timers } from '../environment.ts';
 import type { RowStore } from '../outbox/row-store.ts';
 
 export interface KillSwitch {
+  /** `start` runs if the host lives now; its answer arrives if the host still lives then. */
+  living<T>(start: () => Promise<T>): Promise<T>;
   readonly timers: Timers;
   wrap(store: RowStore): RowStore;
   sender(sender: Sender): Sender;
@@ -33,6 +35,7 @@ export function createKillSwitch(timers: Timers): KillSwitch {
   };
 
   return {
+    living,
     timers: {
       after: (ms, callback) =>
         timers.after(ms, () => {

@@ -1,0 +1,156 @@
+/**
+ * The host's side of both witnesses in one place: mirrors what is committed (S20-S23), restores what was lost
+ * (S31-S39), and compares on request (S30). Without a ledger none of it is there, and nothing else changes.
+ */
+import type { ComparisonResult } from '../../shared/answers.ts';
+import type { SnapshotOffer, SnapshotPage, SnapshotRow } from '../../shared/snapshot.ts';
+import type { Clock, Timers } from '../environment.ts';
+import { FACTS, type RowStore } from '../outbox/row-store.ts';
+import { compareWitness } from './comparison.ts';
+import type { Ledger } from './ledger.ts';
+import type { Mirror, MirrorStatus } from './mirrored-store.ts';
+import { createRecovery } from './recovery.ts';
+
+export interface Witness {
+  /**
+   * Resolves when the ledger's part of a recovery is over, or when it has taken longer than `patience` allows: a
+   * person who saves waits briefly, whatever sends waits until the ledger has answered or failed (S22, S31).
+   */
+  ready(patience: 'brief' | 'full'): Promise<void>;
+  awaitsSnapshot(owner: string): Promise<boolean>;
+  offerSnapshot(owner: string, offer: SnapshotOffer): Promise<{ readonly restored: number }>;
+  /** Takes up what an earlier host left, beside the work. */
+  start(): Promise<void>;
+  compare(): Promise<ComparisonResult>;
+  /** Forgets an owner's rows, tombstones excepted (W32). */
+  forgetOwner(owner: string): Promise<void>;
+  status(): MirrorStatus;
+}
+
+export interface WitnessDeps {
+  /** Mirrored and watched, so that pages hear of what comes back. */
+  readonly store: RowStore;
+  readonly mirror: Mirror;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+export interface WitnessOptions {
+  readonly release: string;
+  /** Larger bodies are not mirrored (S23), in bytes. */
+  readonly maxBodyBytes: number;
+}
+
+const BRIEF_MS = 500;
+const FULL_MS = 8_000;
+const TRIES = 3;
+const COMPARE: readonly [string] = ['compare'];
+
+export function createWitness(deps: WitnessDeps, options: WitnessOptions): Witness {
+  const { store, mirror, ledger, clock, timers } = deps;
+  const recovery = createRecovery({ store, ledger, clock });
+  let restoring: Promise<void> | undefined;
+
+  const passed = (ms: number) => new Promise<void>((resolve) => timers.after(ms, resolve));
+
+  /** A ledger that does not answer is tried a few times; then the work goes on, and the next host asks again. */
+  async function restore(): Promise<void> {
+    for (let tried = 0; tried < TRIES; tried++) {
+      const restored = await Promise.race([
+        recovery.restoreFromLedger().then(
+          (result) => result,
+          () => undefined,
+        ),
+        passed(FULL_MS),
+      ]);
+      if (restored === undefined) continue;
+      if (restored.restored > 0) await store.writeFacts([{ name: COMPARE, value: true }], 'relaxed');
+      return;
+    }
+  }
+
+  const compare = () => compareWitness({ store, ledger, clock }, options);
+
+  return {
+    ready(patience) {
+      restoring ??= restore();
+      return patience === 'full' ? restoring : Promise.race([restoring, passed(BRIEF_MS)]);
+    },
+    awaitsSnapshot: recovery.awaitsSnapshot,
+    async offerSnapshot(owner, offer) {
+      restoring ??= restore();
+      await restoring;
+      return recovery.offerSnapshot(owner, offer);
+    },
+    async start() {
+      await mirror.start();
+      if ((await store.readFact(COMPARE)) !== undefined || (await hasLostManifest(store, ledger))) {
+        await compare();
+        await store.writeFacts([{ name: COMPARE, value: undefined }], 'relaxed');
+      }
+    },
+    compare,
+    forgetOwner: ledger.forgetOwner,
+    status: mirror.status,
+  };
+}
+
+/** For a host without a ledger: a lost database is lost, and nothing waits for what cannot come. */
+export const NO_WITNESS: Witness = {
+  ready: async () => undefined,
+  awaitsSnapshot: async () => false,
+  offerSnapshot: async () => ({ restored: 0 }),
+  start: async () => undefined,
+  compare: async () => ({ mirrored: 0, buried: 0, unburied: 0, unreadable: 0 }),
+  forgetOwner: async () => undefined,
+  status: () => ({ setAside: false }),
+};
+
+/** S30: rows wait, none of them is noted for the mirror, and yet the ledger knows nothing of their owner. */
+async function hasLostManifest(store: RowStore, ledger: Ledger): Promise<boolean> {
+  const [owner] = await store.owners();
+  if (owner === undefined) return false;
+  const [{ counts }, manifest, noted] = await Promise.all([
+    store.ownerFacts(owner),
+    ledger.findManifest(owner),
+    store.readFacts([FACTS.unmirrored('', '')[0]], 1),
+  ]);
+  const waiting = counts.queued + counts.sending + counts.held + counts.blocked;
+  return waiting > 0 && manifest === undefined && noted.length === 0;
+}
+
+const PAGE = 200;
+
+/** Rows with their bodies for a page's snapshot: those of `ids` that still stand, or all (S20). */
+export async function readSnapshotPage(
+  store: RowStore,
+  owner: string,
+  ids: readonly string[] | undefined,
+): Promise<SnapshotPage> {
+  // The number first: a row that changes in between is newer than the snapshot says, never older.
+  const [{ generation }, epoch] = await Promise.all([store.ownerFacts(owner), store.epoch()]);
+  const rows: SnapshotRow[] = [];
+  const take = async (page: Awaited<ReturnType<RowStore['index']>>) => {
+    const bodyIds = page.flatMap(({ bodyId }) => bodyId ?? []);
+    const reads = bodyIds.length > 0 ? await store.readBodies(bodyIds) : [];
+    const bodies = new Map(bodyIds.map((bodyId, i) => [bodyId, reads[i]]));
+    for (const row of page) {
+      const read = row.bodyId === undefined ? undefined : bodies.get(row.bodyId);
+      rows.push({ row: { ...row }, ...(read?.type === 'body' ? { body: read.body } : {}) });
+    }
+  };
+  if (ids !== undefined) {
+    for (let i = 0; i < ids.length; i += PAGE) {
+      const found = await store.findRows(ids.slice(i, i + PAGE));
+      await take(found.flatMap((row) => (row?.owner === owner ? row : [])));
+    }
+    return { epoch, generation, rows };
+  }
+  for (let after: number | undefined; ; ) {
+    const page = await store.index(owner, { after, limit: PAGE });
+    await take(page);
+    after = page.at(-1)?.seq;
+    if (page.length < PAGE) return { epoch, generation, rows };
+  }
+}

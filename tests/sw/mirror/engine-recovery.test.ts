@@ -1,0 +1,131 @@
+import { expect, it } from 'vitest';
+import { defineOutbox, record } from '../../../shared/family.ts';
+import type { SnapshotOffer } from '../../../shared/snapshot.ts';
+import type { Engine } from '../../../sw/engine.ts';
+import { createMemoryRowStore } from '../../../sw/storage/memory-row-store.ts';
+import { createTestWorld, testCommand } from '../../../sw/testing/create-test-world.ts';
+import { createMemoryLedger } from '../../../sw/testing/memory-ledger.ts';
+
+const definition = defineOutbox({ workout: record() });
+
+async function setUp(options: { readonly canAsk?: boolean } = {}) {
+  const ledger = createMemoryLedger();
+  const world = createTestWorld({ definition, ledger, ...options });
+  const { engine, kill } = await world.start();
+  await engine.signIn('ann');
+  /** The outbox's database is gone; the browser makes a new one. Who is signed in is forgotten with it. */
+  const lose = async () => {
+    kill();
+    const store = createMemoryRowStore({ clock: world.clock, ids: { uuid: world.uuid } });
+    const host = await world.start(store);
+    await host.engine.signIn('ann');
+    return { engine: host.engine, store };
+  };
+  const enqueue = async (to: Engine, n: number) => {
+    const { row } = await to.enqueue(testCommand(world, { body: { kg: n } }));
+    if (row === undefined) throw new Error('nothing waits');
+    return row;
+  };
+  const mirrored = () => world.clock.advance(1_000);
+  const snapshot = async (of: Engine): Promise<SnapshotOffer> => {
+    const page = await of.readSnapshot('ann', undefined);
+    return { type: 'snapshot', at: world.clock.now(), listed: [], ...page };
+  };
+  const rows = async (of: Engine) => (await of.rows('ann', { limit: 99 })).rows;
+  const effects = () => world.server.applied.map(({ id }) => id);
+  return { world, ledger, engine, lose, enqueue, mirrored, snapshot, rows, effects };
+}
+
+it('[T10, S33] rows stored, database lost: restored as agreed, and all of them drain once', async () => {
+  const { world, engine, lose, enqueue, mirrored, snapshot, rows, effects } = await setUp();
+  const saved = [await enqueue(engine, 1), await enqueue(engine, 2), await enqueue(engine, 3)];
+  await mirrored();
+  const offer = await snapshot(engine);
+  const { engine: next } = await lose();
+  await next.offerSnapshot('ann', offer);
+  expect((await rows(next)).map(({ id, recovery }) => [id, recovery?.proof])).toEqual(
+    saved.map(({ id }) => [id, 'agreed']),
+  );
+  const result = await world.run(next.flush('ann', 'flush'));
+  expect(result.remaining).toEqual({ queued: 0, sending: 0, held: 0, blocked: 0 });
+  expect(effects()).toEqual(saved.map(({ id }) => id));
+});
+
+it('[T11, S20] drained, an old snapshot offered, database lost: nothing comes back', async () => {
+  const { world, engine, lose, enqueue, mirrored, snapshot, rows, effects } = await setUp();
+  await enqueue(engine, 1);
+  await mirrored();
+  const old = await snapshot(engine);
+  await world.run(engine.flush('ann', 'flush'));
+  const { engine: next } = await lose();
+  await next.offerSnapshot('ann', old);
+  expect(await rows(next)).toEqual([]);
+  await world.run(next.flush('ann', 'flush'));
+  expect(effects()).toHaveLength(1);
+});
+
+it('[S31, A66] what came back is not sent before the snapshot was seen or the server answered', async () => {
+  const { world, engine, lose, enqueue, mirrored, rows, effects } = await setUp({ canAsk: false });
+  await enqueue(engine, 1);
+  await mirrored();
+  const { engine: next } = await lose();
+  await world.run(next.flush('ann', 'sync'));
+  expect(await rows(next)).toHaveLength(1);
+  expect(effects()).toEqual([]);
+  await next.offerSnapshot('ann', { type: 'none' });
+  await world.run(next.flush('ann', 'connect'));
+  expect(effects()).toHaveLength(1);
+});
+
+it('[S37] with no page at all the server is asked: a receipt ends the row, a definite "none" frees it', async () => {
+  const { world, engine, lose, enqueue, mirrored, rows, effects } = await setUp();
+  const accepted = await enqueue(engine, 1);
+  await world.run(engine.flush('ann', 'flush'));
+  const lag = await enqueue(engine, 2);
+  await mirrored();
+  expect(effects()).toEqual([accepted.id]);
+  const { engine: next } = await lose();
+  for (let i = 0; i < 3; i++) {
+    await world.run(next.flush('ann', 'sync'));
+    await world.clock.advance(15_000);
+  }
+  expect(await rows(next)).toEqual([]);
+  expect(effects()).toEqual([accepted.id, lag.id]);
+});
+
+it('[S37, S20] a row whose acceptance the ledger had not seen ends by its receipt, as recovered', async () => {
+  const { world, ledger, engine, lose, enqueue, mirrored, rows, effects } = await setUp();
+  const { id } = await enqueue(engine, 1);
+  await mirrored();
+  ledger.isHanging = true;
+  await world.run(engine.flush('ann', 'flush'));
+  expect(effects()).toEqual([id]);
+  ledger.isHanging = false;
+  const { engine: next } = await lose();
+  const flushed = await world.run(next.flush('ann', 'sync'));
+  expect(await rows(next)).toEqual([]);
+  expect(flushed.outcomes).toMatchObject([{ type: 'committed', recovered: true, row: { id } }]);
+  expect(effects()).toEqual([id]);
+});
+
+it('[S22, S31] a person who saves waits for a ledger that hangs only briefly', async () => {
+  const { world, ledger, lose, enqueue } = await setUp();
+  ledger.isHanging = true;
+  const { engine: next } = await lose();
+  const saving = enqueue(next, 1);
+  await world.clock.advance(500);
+  expect((await saving).state).toBe('queued');
+});
+
+it('[W32] discarding an owner clears its ledger; only tombstones stay', async () => {
+  const { ledger, engine, lose, enqueue, mirrored, rows } = await setUp();
+  const { id } = await enqueue(engine, 1);
+  await mirrored();
+  expect(await ledger.entries(undefined, 9)).toHaveLength(1);
+  await engine.signOut('ann', 'discard');
+  expect(await ledger.entries(undefined, 9)).toEqual([]);
+  await mirrored();
+  expect(await ledger.findTombstones([id])).toMatchObject([{ reason: 'deleted' }]);
+  const { engine: next } = await lose();
+  expect(await rows(next)).toEqual([]);
+});
