@@ -73,7 +73,7 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     appLimitMs,
     prepareSuccessor: (family: string) => settings.portsOf(family).prepareSuccessor,
   };
-  const outbox = createOutbox(shared);
+  const outbox = createOutbox({ ...shared, ready: () => witness.ready('brief') });
   const acknowledger = createAcknowledger({
     ...shared,
     patienceMs: PATIENCE_MS,
@@ -98,11 +98,6 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     if (hasTakenUp) return;
     hasTakenUp = true;
     void (reserve?.restoreReserve() ?? Promise.resolve()).then(witness.start).catch(() => undefined);
-  };
-  /** A person's command: waits for a recovery, but briefly (S31, S22). */
-  const afterRecovery = async <T>(command: () => Promise<T>): Promise<T> => {
-    await witness.ready('brief');
-    return command();
   };
   const flush: Engine['flush'] = async (owner, cause, { until } = {}) => {
     await witness.ready('full');
@@ -132,15 +127,14 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     },
     locked: hostId.then(holdsLock),
     async enqueue(command, callOptions) {
-      await witness.ready('brief');
       const enqueued = await outbox.enqueue(command, callOptions);
       if (enqueued.row?.urgent) dispatcher.noteUrgent(enqueued.row.owner);
       return enqueued;
     },
-    cancel: (...given) => afterRecovery(() => outbox.cancel(...given)),
-    discard: (...given) => afterRecovery(() => outbox.discard(...given)),
-    retry: (...given) => afterRecovery(() => outbox.retry(...given)),
-    recover: (...given) => afterRecovery(() => outbox.recover(...given)),
+    cancel: outbox.cancel,
+    discard: outbox.discard,
+    retry: outbox.retry,
+    recover: outbox.recover,
     flush,
     async flushActive(cause, flushOptions) {
       const owner = await accounts.activeOwner();

@@ -23,6 +23,8 @@ import { sameContent } from './same-row.ts';
 export interface EnqueueDeps extends DraftDeps {
   readonly queue: CommitQueue;
   readonly clock: Clock;
+  /** Awaited before anything is read for a command: what was lost comes back first (S31). */
+  readonly ready?: (() => Promise<void>) | undefined;
 }
 
 export type Round<T> =

@@ -28,6 +28,7 @@ export function createOutbox(deps: EnqueueDeps, { patienceMs = 10_000 }: OutboxO
 
   function inTurn<T>(key: Key, deadlineAt: number, round: (number: number) => Promise<Round<T>>): Promise<T> {
     return takeTurn(keyToken(key), async () => {
+      await deps.ready?.();
       for (let number = 1; ; number++) {
         const result = await round(number);
         if (result.type === 'done') return result.value;
