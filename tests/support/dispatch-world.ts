@@ -14,8 +14,11 @@ import {
 export const definition = defineOutbox({ workout: record(), note: record(), plan: document() });
 
 export interface DispatchWorld extends TestWorld {
-  readonly host: TestHost;
-  readonly engine: Engine;
+  host: TestHost;
+  /** The host that commands go to. */
+  engine: Engine;
+  /** Kills the host and starts another over the same store. */
+  restart(): Promise<Engine>;
   /** Stores a put of plan `target`; answers the row. */
   put(target: string, over?: Partial<CommandInput>): Promise<Row>;
   /** Stores any command; answers the row that stands for it. */
@@ -32,10 +35,9 @@ export interface DispatchWorld extends TestWorld {
 export async function dispatchWorld(options: Partial<TestWorldOptions> = {}): Promise<DispatchWorld> {
   const world = createTestWorld({ definition, ...options });
   const host = await world.start();
-  const { engine } = host;
-  await engine.signIn('ann');
+  await host.engine.signIn('ann');
   const enqueue: DispatchWorld['enqueue'] = async (over) => {
-    const { row } = await engine.enqueue({
+    const { row } = await made.engine.enqueue({
       id: world.uuid(),
       owner: 'ann',
       family: 'plan',
@@ -46,13 +48,19 @@ export async function dispatchWorld(options: Partial<TestWorldOptions> = {}): Pr
     if (!row) throw new Error('The command left no row');
     return row;
   };
-  return Object.assign(world, {
+  const made: DispatchWorld = Object.assign(world, {
     host,
-    engine,
+    engine: host.engine,
+    async restart() {
+      made.host.kill();
+      made.host = await world.start();
+      made.engine = made.host.engine;
+      return made.engine;
+    },
     enqueue,
     put: (target: string, over: Partial<CommandInput> = {}) =>
       enqueue({ target: { type: 'id', id: target }, ...over }),
-    flush: (owner = 'ann') => world.run(engine.flush(owner, 'flush')),
+    flush: (owner = 'ann') => world.run(made.engine.flush(owner, 'flush')),
     rows: (owner = 'ann') => world.store.index(owner, { limit: 20_000 }),
     async row(id: string) {
       const [found] = await world.store.findRows([id]);
@@ -61,4 +69,5 @@ export async function dispatchWorld(options: Partial<TestWorldOptions> = {}): Pr
     },
     sent: () => world.server.requests.map(({ id }) => id),
   });
+  return made;
 }
