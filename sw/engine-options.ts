@@ -2,7 +2,7 @@
 import { InvalidOptionError } from '../shared/errors.ts';
 import type { OutboxDefinition } from '../shared/family.ts';
 import type { Credentials } from './dispatch/credentials.ts';
-import type { FamilyPorts } from './dispatch/family-ports.ts';
+import { type FamilyPorts, portsOf } from './dispatch/family-ports.ts';
 import type { Report } from './dispatch/report.ts';
 import type { RetryPolicy } from './dispatch/retry-policy.ts';
 import type { Sender } from './dispatch/sender.ts';
@@ -74,12 +74,14 @@ export function readOptions(options: EngineOptions): Settings {
     checkNumber(`${name}.leaseMs`, family.leaseMs, 1_000);
     leases.push(family.leaseMs);
   }
-  const ports = new Map(Object.entries(options.ports ?? {}));
-  for (const name of ports.keys())
+  for (const name of Object.keys(options.ports ?? {}))
     if (!families.has(name))
       throw new InvalidOptionError(`ports name a family that the definition lacks: ${name}`, {
         option: 'ports',
       });
+  const ports = new Map(
+    [...families].map(([name, family]) => [name, portsOf(name, family, options.ports ?? {}, options.sender)]),
+  );
   return {
     definition,
     sender: options.sender,

@@ -1,5 +1,6 @@
 /** What a family may add on the sending side: preparing, resolving, reading, asking. All have time limits (D4). */
 
+import type { Family } from '../../shared/family.ts';
 import type { FailureNote } from '../../shared/outcome.ts';
 import type { Receipt } from '../../shared/receipt.ts';
 import type { CommandKind, Row } from '../../shared/row.ts';
@@ -71,16 +72,18 @@ export interface FamilyPorts {
   readonly mapFailure?: MapFailure | undefined;
 }
 
-/** A family's ports: its own, else what the sender can do for it. */
+/** A family's ports: its own, else what the sender can do for it. A server without receipts is not asked for any. */
 export function portsOf(
-  family: string,
+  name: string,
+  family: Family,
   ports: Readonly<Record<string, FamilyPorts>>,
   sender: Sender,
 ): FamilyPorts {
-  const own = Object.hasOwn(ports, family) ? ports[family] : undefined;
+  const own = Object.hasOwn(ports, name) ? ports[name] : undefined;
+  const canAsk = family.receipts !== 'none';
   return {
     ...own,
-    findReceipt: own?.findReceipt ?? sender.findReceipt,
-    readCurrent: own?.readCurrent ?? sender.readCurrentOf?.(family),
+    findReceipt: own?.findReceipt ?? (canAsk ? sender.findReceipt : undefined),
+    readCurrent: own?.readCurrent ?? sender.readCurrentOf?.(name),
   };
 }

@@ -50,6 +50,8 @@ export interface FlushState {
   /** After a renewal of credentials: goes on although it was signed out. */
   goOn(): void;
   note(acknowledged: Acknowledged): void;
+  /** An outcome that no commit of this flush carries. */
+  tell(outcome: Outcome): void;
   wake(at: number | undefined): void;
   /** The row rests until another flush (D3). */
   noteTried(row: Row): void;
@@ -137,6 +139,9 @@ export function createFlushState(
       if (!acknowledged.result) deps.onUnseen(owner);
       for (const reported of reportable(acknowledged.outcomes)) deps.report(reported);
       deps.onProgress(owner);
+    },
+    tell(outcome) {
+      outcomes.push(outcome);
     },
     wake(at) {
       if (at !== undefined && at > clock.now()) wakeAt = Math.min(wakeAt ?? at, at);

@@ -28,7 +28,14 @@ export function reportable(outcomes: readonly Outcome[]): readonly Reported[] {
     const { row } = outcome;
     if (outcome.type === 'unknown') return [{ type: 'unknown', row, rejection: outcome.rejection }];
     if (outcome.type === 'blocked')
-      return [{ type: 'blocked', row, code: outcome.code, failure: outcome.failure }];
+      return [
+        { type: 'blocked', row, code: outcome.code, failure: outcome.failure && plain(outcome.failure) },
+      ];
     return [];
   });
+}
+
+/** Without the server's own sentence, which may repeat what was sent. */
+function plain({ class: given, code, status }: FailureNote): FailureNote {
+  return { class: given, code, status };
 }

@@ -3,14 +3,16 @@
  * and, for a conflict, with the family's resolver asked first.
  */
 import { unreachable } from '../../shared/assert.ts';
+import type { Receipt } from '../../shared/receipt.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
 import type { Acknowledged } from '../outbox/acknowledger.ts';
-import type { Attempt } from '../outbox/attempt.ts';
+import { type Attempt, tell } from '../outbox/attempt.ts';
 import { deriveId } from '../outbox/derive-id.ts';
 import { digestBody, hashRequest } from '../outbox/hash-request.ts';
 import type { JudgedAnswer } from '../outbox/plan-acknowledgement.ts';
 import type { Resend } from '../outbox/plan-resend.ts';
 import type { FactWrite } from '../outbox/row-store.ts';
+import { wasAdopted } from '../receipts/was-adopted.ts';
 import type { DispatchDeps } from './dispatch-deps.ts';
 import type { FlushState } from './flush-state.ts';
 import type { Judgement } from './judge-answer.ts';
@@ -41,7 +43,10 @@ export async function settleAnswer(
   if (judged.type !== 'conflict') {
     const answer = answerOf(judged, attempt.claimed, state, deps);
     if (answer.type === 'transient') state.noteTried(attempt.claimed);
-    return finish(await acknowledger.acknowledge(attempt, answer), answer, state, deps);
+    const acknowledged = await acknowledger.acknowledge(attempt, answer);
+    if (judged.type === 'accepted' && acknowledged.type === 'nothing')
+      await tellDuplicate(attempt.claimed, judged.receipt, state, deps);
+    return finish(acknowledged, answer, state, deps);
   }
   const { row, resolution, facts } = await resolve(attempt, judged, state, deps).catch((error: unknown) => ({
     row: attempt.claimed,
@@ -74,6 +79,17 @@ export async function settleAnswer(
   const answer = answerOf(deviceFailure(code, judged.applied), row, state, deps);
   state.noteTried(row);
   return finish(await acknowledger.acknowledge(attempt, answer), answer, state, deps);
+}
+
+/** D29: another host has adopted this receipt before. Who waits hears so; the page has reacted already. */
+async function tellDuplicate(
+  row: Row,
+  receipt: Receipt,
+  state: FlushState,
+  { store }: DispatchDeps,
+): Promise<void> {
+  const isDuplicate = await wasAdopted(store, row.id).catch(() => false);
+  if (isDuplicate) state.tell(tell(row, { type: 'committed', receipt, duplicate: true }));
 }
 
 function isUndecided(reason: string): boolean {
