@@ -255,8 +255,7 @@ describe('the store in Chromium', () => {
           .createObjectStore('ids', { keyPath: 'n' })
           .createIndex('names', 'names', { multiEntry: true });
         const meta = database.createObjectStore('meta');
-        meta.put('e', ['epoch']);
-        meta.put(1_000, ['seq']);
+        meta.put({ epoch: 'e', seq: 1_000, ids: 0, owners: [] }, ['state']);
         meta.put({ type: 'pending', at: 1 }, ['recovery']);
       };
       const old = await settle(opening);

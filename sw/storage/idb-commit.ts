@@ -2,14 +2,15 @@
 
 import { toKeyArray } from '../../shared/key.ts';
 import { type Commit, type CommitResult, FACTS, type FactWrite } from '../outbox/row-store.ts';
-import { findEndsOf, writeIds, writeJournal } from './idb-journal.ts';
-import { putOwner, readOwner } from './idb-owner.ts';
+import { findIdsOf, writeIds, writeJournal } from './idb-journal.ts';
 import { answerOf } from './idb-request.ts';
 import { findRecord, readableRows, readRecords } from './idb-rows.ts';
+import { ownerIn, putState, readState } from './idb-state.ts';
 import {
   type JudgeOptions,
   type JudgeReads,
   judge,
+  NEW_OWNER,
   type Place,
   planReads,
   type ReadPlan,
@@ -21,9 +22,9 @@ import {
   JOURNAL,
   KEY,
   META,
-  META_KEYS,
   ROWS,
   type StoredBody,
+  type StoreState,
   toDbKey,
   toStoredRow,
 } from './schema.ts';
@@ -39,10 +40,9 @@ export async function judgeInside(
   commits: readonly Commit[],
   options: JudgeOptions & { readonly keyRange: typeof IDBKeyRange },
 ): Promise<readonly CommitResult[]> {
-  const { reads, lastId } = await readAll(transaction, commits, options.keyRange);
+  const { reads, state } = await readAll(transaction, commits, options.keyRange);
   const { results, writes } = judge(reads, commits, options);
-  if (results.some(({ type }) => type === 'committed'))
-    writeAll(transaction, writes, { lastSeq: reads.lastSeq, lastId, now: options.now });
+  if (results.some(({ type }) => type === 'committed')) writeAll(transaction, writes, state, options.now);
   return results;
 }
 
@@ -51,41 +51,33 @@ async function readAll(
   transaction: IDBTransaction,
   commits: readonly Commit[],
   keyRange: typeof IDBKeyRange,
-): Promise<{ readonly reads: JudgeReads; readonly lastId: number }> {
+): Promise<{ readonly reads: JudgeReads; readonly state: StoreState }> {
   const plan = planReads(commits);
   const meta = transaction.objectStore(META);
   const byKey = transaction.objectStore(ROWS).index(KEY);
-  const [rows, byId, ends, taken, owners, activeOwner, guards, lastSeq, lastId] = await Promise.all([
+  const [rows, byId, ends, taken, activeOwner, guards, state] = await Promise.all([
     Promise.all(plan.keys.map((key) => readRecords(byKey, keyRange.only(toKeyArray(key))))),
     Promise.all(plan.ids.map((id) => findRecord(transaction, id))),
-    Promise.all(plan.ends.map((id) => findEndsOf(transaction, id))),
+    Promise.all(plan.ends.map((id) => findIdsOf(transaction, id))),
     readTaken(transaction, plan, keyRange),
-    Promise.all(plan.owners.map((owner) => readOwner(meta, owner))),
     plan.activeOwner ? answerOf<unknown>(meta.get(toDbKey(FACTS.activeOwner))) : undefined,
     Promise.all(plan.guards.map((name) => answerOf<unknown>(meta.get(toDbKey(name))))),
-    answerOf<unknown>(meta.get(toDbKey(META_KEYS.seq))),
-    commits.some(({ outcomes, ids = [] }) => outcomes.length + ids.length > 0) ? lastIdOf(transaction) : 0,
+    readState(transaction),
   ]);
   const found = byId.flatMap((record, at) => (record ? [{ record, id: plan.ids[at] ?? '' }] : []));
   return {
-    lastId,
+    state,
     reads: {
       rows: [...rows.flatMap(readableRows), ...readableRows(found.map(({ record }) => record))],
       unreadableIds: found.flatMap(({ record, id }) => (record.row ? [] : id)),
       ends: ends.flat(),
       taken,
-      owners: new Map(plan.owners.flatMap((owner, at) => (owners[at] ? [[owner, owners[at]] as const] : []))),
+      owners: new Map(plan.owners.map((owner) => [owner, ownerIn(state, owner) ?? NEW_OWNER])),
       activeOwner,
       guards: plan.guards.map((name, at) => ({ name, value: guards[at] })),
-      lastSeq: Number(lastSeq),
+      lastSeq: state.seq,
     },
   };
-}
-
-function lastIdOf(transaction: IDBTransaction): Promise<number> {
-  return answerOf(transaction.objectStore(IDS).openKeyCursor(null, 'prev')).then((cursor) =>
-    cursor ? Number(cursor.primaryKey) : 0,
-  );
 }
 
 /** From each place downwards the numbers that are taken, until enough free ones were passed for all that ask. */
@@ -119,11 +111,7 @@ async function readTaken(
   return (await Promise.all(runs)).flat();
 }
 
-function writeAll(
-  transaction: IDBTransaction,
-  writes: StoreWrites,
-  { lastSeq, lastId, now }: { readonly lastSeq: number; readonly lastId: number; readonly now: number },
-): void {
+function writeAll(transaction: IDBTransaction, writes: StoreWrites, state: StoreState, now: number): void {
   const rows = transaction.objectStore(ROWS);
   const meta = transaction.objectStore(META);
   // A number may be freed and taken in one commit (R6): removals go first.
@@ -133,10 +121,10 @@ function writeAll(
   for (const { bodyId, body } of writes.bodies)
     transaction.objectStore(BODIES).put({ body } satisfies StoredBody, bodyId);
   for (const [owner, entries] of writes.journal) writeJournal(transaction, owner, entries);
-  if (writes.ids.length > 0) writeIds(transaction, writes.ids, lastId, now);
-  for (const [owner, record] of writes.owners) putOwner(meta, owner, record);
   for (const fact of writes.facts) putFact(meta, fact);
-  if (writes.lastSeq !== lastSeq) meta.put(writes.lastSeq, toDbKey(META_KEYS.seq));
+  const ids = state.ids + writes.ids.length;
+  if (writes.ids.length > 0) writeIds(transaction, writes.ids, ids, now);
+  putState(transaction, state, { seq: writes.lastSeq, ids, owners: writes.owners });
 }
 
 export function putFact(meta: IDBObjectStore, { name, value }: FactWrite): void {

@@ -4,8 +4,8 @@
  */
 import type { IdEntry, JournalEntry } from '../../shared/outcome.ts';
 import type { JournalPage } from '../outbox/row-store.ts';
-import { putOwner, readOwner } from './idb-owner.ts';
-import { answerOf, tried } from './idb-request.ts';
+import { tried } from './idb-request.ts';
+import { ownerIn, putState, readState } from './idb-state.ts';
 import {
   endOf,
   ID_ENTRIES,
@@ -15,18 +15,7 @@ import {
   NEW_OWNER,
   type StoredEntry,
 } from './judge.ts';
-import {
-  above,
-  IDS,
-  type IdChunk,
-  JOURNAL,
-  type JournalChunk,
-  META,
-  META_KEYS,
-  NAMES,
-  namesOf,
-  toDbKey,
-} from './schema.ts';
+import { above, IDS, type IdChunk, JOURNAL, type JournalChunk, NAMES, namesOf } from './schema.ts';
 
 /** Records looked at in one slice of trimming, and read ahead while paging. */
 const SLICE = 16;
@@ -46,14 +35,20 @@ export function writeJournal(
 export function writeIds(
   transaction: IDBTransaction,
   entries: readonly IdEntry[],
-  lastId: number,
+  n: number,
   at: number,
 ): void {
-  const chunk: IdChunk = { n: lastId + entries.length, at, names: namesOf(entries), entries };
+  const chunk: IdChunk = { n, at, names: namesOf(entries), entries };
   transaction.objectStore(IDS).put(chunk);
 }
 
-/** The ends known of a name (an id or an origin), newest last. */
+/** The ends remembered of an id (R9), newest last. */
+export async function findIdsOf(transaction: IDBTransaction, id: string): Promise<readonly IdEntry[]> {
+  const chunks = await readChunks<IdChunk>(transaction.objectStore(IDS).index(NAMES).getAll(id));
+  return chunks.flatMap(({ entries }) => entries.filter((entry) => entry.id === id));
+}
+
+/** The ends known of a name (an id or an origin), from what outcomes are kept too, newest last. */
 export async function findEndsOf(transaction: IDBTransaction, name: string): Promise<readonly IdEntry[]> {
   const [journal, ids] = await Promise.all([
     readChunks<JournalChunk>(transaction.objectStore(JOURNAL).index(NAMES).getAll(name)),
@@ -82,13 +77,9 @@ export async function readJournalPage(
   after: { readonly epoch: string; readonly n: number } | undefined,
   limit: number,
 ): Promise<JournalPage> {
-  const meta = transaction.objectStore(META);
-  const [record = NEW_OWNER, stored] = await Promise.all([
-    readOwner(meta, owner),
-    answerOf<unknown>(meta.get(toDbKey(META_KEYS.epoch))),
-  ]);
-  const epoch = String(stored);
-  const { journalLast, journalGone } = record;
+  const state = await readState(transaction);
+  const { epoch } = state;
+  const { journalLast, journalGone } = ownerIn(state, owner) ?? NEW_OWNER;
   // A number beyond the last was given by a transaction that a power cut took back.
   const isLost = after !== undefined && (after.epoch !== epoch || after.n > journalLast);
   const from = isLost ? 0 : (after?.n ?? 0);
@@ -117,13 +108,13 @@ export async function trimSlice(
 ): Promise<boolean> {
   const journal = transaction.objectStore(JOURNAL);
   const ids = transaction.objectStore(IDS);
-  const [record = NEW_OWNER, lastId, oldIds] = await Promise.all([
-    readOwner(transaction.objectStore(META), owner),
-    answerOf(ids.openKeyCursor(null, 'prev')),
-    readChunks<IdChunk>(ids.getAll(null, SLICE)),
+  const [state, oldIds] = await Promise.all([
+    readState(transaction),
+    readChunks<IdChunk>(ids.getAll(keyRange.lowerBound(0), SLICE)),
   ]);
+  const record = ownerIn(state, owner) ?? NEW_OWNER;
   const passedIds = oldIds.filter(({ at }) => at <= now - ID_MS);
-  const lastGoneId = Math.max(Number(lastId?.primaryKey ?? 0) - ID_ENTRIES, passedIds.at(-1)?.n ?? 0);
+  const lastGoneId = Math.max(state.ids - ID_ENTRIES, passedIds.at(-1)?.n ?? 0);
   if (lastGoneId > 0) ids.delete(keyRange.upperBound(lastGoneId));
 
   const crowded = Math.max(record.journalGone, record.journalLast - JOURNAL_ENTRIES);
@@ -134,7 +125,7 @@ export async function trimSlice(
   const gone = Math.max(crowded, passed.at(-1)?.n ?? 0);
   if (gone > record.journalGone) {
     journal.delete(keyRange.bound([owner], [owner, gone]));
-    putOwner(transaction.objectStore(META), owner, { ...record, journalGone: gone });
+    putState(transaction, state, { owners: new Map([[owner, { ...record, journalGone: gone }]]) });
   }
   return passedIds.length === SLICE || passed.length === SLICE;
 }

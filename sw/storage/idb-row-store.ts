@@ -12,9 +12,9 @@ import { sameContent } from '../outbox/same-row.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { putFact } from './idb-commit.ts';
 import { findEndsOf, findOutcomeOf, readJournalPage, trimSlice } from './idb-journal.ts';
-import { readOwner } from './idb-owner.ts';
 import { answerOf, tried } from './idb-request.ts';
 import { findRecord, readableRows, readRecords } from './idb-rows.ts';
+import { readOwner, readState } from './idb-state.ts';
 import { createTransactions } from './idb-transactions.ts';
 import { checkCommit, NEW_OWNER } from './judge.ts';
 import { createDatabase, type DatabaseDeps } from './open-database.ts';
@@ -28,7 +28,6 @@ import {
   LANE,
   laneStart,
   META,
-  META_KEYS,
   NAMES,
   ROWS,
   type StoredBody,
@@ -132,13 +131,7 @@ export function createIdbRowStore(deps: IdbRowStoreDeps, options: IdbRowStoreOpt
     async createdFresh() {
       return (await connection.connect()).createdFresh;
     },
-    async epoch() {
-      return String(
-        await read([META], (transaction) =>
-          answerOf<unknown>(transaction.objectStore(META).get(toDbKey(META_KEYS.epoch))),
-        ),
-      );
-    },
+    epoch: async () => (await read([META], readState)).epoch,
     async commit(commits) {
       for (const commit of commits) checkCommit(commit);
       return commits.length === 0 ? [] : commit(commits);
@@ -187,16 +180,11 @@ export function createIdbRowStore(deps: IdbRowStoreDeps, options: IdbRowStoreOpt
         ),
       ),
     async ownerFacts(owner) {
-      const record = await read([META], (transaction) => readOwner(transaction.objectStore(META), owner));
+      const record = await read([META], (transaction) => readOwner(transaction, owner));
       const { counts, generation, journalLast } = record ?? NEW_OWNER;
       return { owner, counts, generation, journalLast };
     },
-    async owners() {
-      const keys = await read([META], (transaction) =>
-        answerOf(transaction.objectStore(META).getAllKeys(keyRange.bound(['owner'], above(['owner'])))),
-      );
-      return keys.map((key) => String(Array.isArray(key) ? key[1] : key));
-    },
+    owners: async () => (await read([META], readState)).owners.map(([owner]) => owner),
     findEnds: (ids) =>
       read([JOURNAL, IDS], (transaction) => Promise.all(ids.map((id) => findEnd(transaction, id)))),
     findEndOfOrigin: (origin) =>

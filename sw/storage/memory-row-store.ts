@@ -167,7 +167,10 @@ export function createMemoryRowStore(
   }
   function endsOf(match: (entry: { readonly id: string; readonly origin: string }) => boolean): IdEntry[] {
     const fromJournal = [...journal.values()].flat().flatMap((entry) => endOf(entry) ?? []);
-    return [...fromJournal, ...[...remembered.values()].map(({ entry }) => entry)].filter(match);
+    return [...fromJournal, ...rememberedIds()].filter(match);
+  }
+  function rememberedIds(): readonly IdEntry[] {
+    return [...remembered.values()].map(({ entry }) => entry);
   }
   function fact(name: FactName): unknown {
     return facts.get(JSON.stringify(name))?.value;
@@ -186,7 +189,7 @@ export function createMemoryRowStore(
     return {
       rows: found,
       unreadableIds: byId.flatMap(({ row, id }) => (row === undefined && id !== undefined ? id : [])),
-      ends: ends.size === 0 ? [] : endsOf(({ id }) => ends.has(id)),
+      ends: ends.size === 0 ? [] : rememberedIds().filter(({ id }) => ends.has(id)),
       taken: [...rows.values()].flatMap(({ place }) => (askedOwners.has(place.owner) ? place : [])),
       owners,
       activeOwner: fact(FACTS.activeOwner),

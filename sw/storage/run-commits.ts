@@ -8,8 +8,8 @@ import type { Commit, CommitResult } from '../outbox/row-store.ts';
 import type { CommitCall } from './group-commit.ts';
 import { judgeInside, storesOf } from './idb-commit.ts';
 import { findEndsOf, findOutcomeOf } from './idb-journal.ts';
-import { readOwner } from './idb-owner.ts';
 import { readableRows, readRecords } from './idb-rows.ts';
+import { readOwner } from './idb-state.ts';
 import type { IdbTransactions } from './idb-transactions.ts';
 import { type JudgeOptions, NEW_OWNER } from './judge.ts';
 import { judgeCommit } from './judge-commit.ts';
@@ -81,7 +81,7 @@ export function createCommitRunner(deps: CommitRunnerDeps): CommitCall {
         Promise.all(commit.keys.map((key) => readRecords(byKey, keyRange.only(toKeyArray(key))))),
         Promise.all(commit.write.map(({ id }) => findEndsOf(transaction, id))),
         Promise.all([...ended].map((id) => findOutcomeOf(transaction, id))),
-        readOwner(transaction.objectStore(META), commit.owner),
+        readOwner(transaction, commit.owner),
       ]);
       const byId = new Map(records.flatMap(readableRows).map((row) => [row.id, row]));
       const rows = [...byId.values()];

@@ -6,9 +6,9 @@
 import { type KeyArray, toKeyArray } from '../../shared/key.ts';
 import type { IdEntry } from '../../shared/outcome.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
-import { FACTS, type FactName, type Lane, type LanePlace } from '../outbox/row-store.ts';
+import { FACTS, type Lane, type LanePlace } from '../outbox/row-store.ts';
 import { laneOf } from '../outbox/standing.ts';
-import type { StoredEntry } from './judge.ts';
+import type { OwnerRecord, StoredEntry } from './judge.ts';
 
 export const DATABASE_VERSION = 1;
 
@@ -64,15 +64,19 @@ export interface IdChunk {
   readonly entries: readonly IdEntry[];
 }
 
-/** Records of `meta` that the store keeps for itself, beside the facts. */
-export const META_KEYS = {
-  /** A string made with the database. */
-  epoch: ['epoch'],
+/** The record of `meta` that the store keeps for itself, beside the facts. */
+export interface StoreState {
+  /** Made with the database (D41). */
+  readonly epoch: string;
   /** The last number given to a row (R6). */
-  seq: ['seq'],
-  /** Its `OwnerRecord`. */
-  owner: (owner: string): FactName => ['owner', owner],
-} as const;
+  readonly seq: number;
+  /** How many ids have ended so far: the number of the last record of `ids`. */
+  readonly ids: number;
+  /** By owner; a list, since an owner may be called anything. */
+  readonly owners: readonly (readonly [owner: string, record: OwnerRecord])[];
+}
+
+export const STATE_KEY: IDBValidKey = ['state'];
 
 /** Runs inside the upgrade that creates the database. `now` in epoch ms. */
 export function createSchema(database: IDBDatabase, meta: (store: IDBObjectStore) => void): void {
@@ -91,8 +95,8 @@ export function createSchema(database: IDBDatabase, meta: (store: IDBObjectStore
 
 /** The first facts: written by the upgrade itself, so that a database without them does not exist (S31). */
 export function writeFirstFacts(meta: IDBObjectStore, epoch: string, now: number): void {
-  meta.put(epoch, toDbKey(META_KEYS.epoch));
-  meta.put(now * 1000, toDbKey(META_KEYS.seq));
+  const state: StoreState = { epoch, seq: now * 1000, ids: 0, owners: [] };
+  meta.put(state, STATE_KEY);
   meta.put({ type: 'pending', at: now }, toDbKey(FACTS.recovery));
 }
 
