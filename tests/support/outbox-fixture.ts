@@ -4,6 +4,7 @@ import { document, type Families, record } from '../../shared/family.ts';
 import type { Receipt } from '../../shared/receipt.ts';
 import type { Row } from '../../shared/row.ts';
 import { type CommitQueue, createCommitQueue } from '../../sw/outbox/commit-queue.ts';
+import type { EnqueueDeps } from '../../sw/outbox/enqueue.ts';
 import { createOutbox } from '../../sw/outbox/outbox.ts';
 import type { Outbox } from '../../sw/outbox/outbox-calls.ts';
 import type { PrepareSuccessorPort } from '../../sw/outbox/prepare-intent.ts';
@@ -16,6 +17,7 @@ export const LEASE_MS = 10_000;
 
 export interface OutboxFixture {
   readonly outbox: Outbox;
+  readonly deps: EnqueueDeps;
   readonly store: MemoryRowStore;
   readonly clock: ManualClock;
   readonly queue: CommitQueue;
@@ -62,7 +64,7 @@ export async function outboxFixture({
   let made = 0;
   const store = createMemoryRowStore({ clock, ids: { uuid: () => `epoch-${made++}` } });
   const queue = createCommitQueue(store);
-  const deps = {
+  const deps: EnqueueDeps = {
     store,
     queue,
     clock,
@@ -84,6 +86,7 @@ export async function outboxFixture({
   };
   return {
     outbox,
+    deps,
     other: createOutbox(deps),
     store,
     clock,
