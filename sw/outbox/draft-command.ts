@@ -3,7 +3,6 @@
  * its plan composed (R6, R16, R27, R36, W60). Writes nothing.
  */
 import type { EnqueueAction } from '../../shared/command.ts';
-import { InvalidCommandError, NoSuchTargetError } from '../../shared/errors.ts';
 import type { Key } from '../../shared/key.ts';
 import { isIntent, type Row } from '../../shared/row.ts';
 import { type AdmittedCommand, mergeOf, noteOf } from './admitted-command.ts';
@@ -16,31 +15,24 @@ import {
   requestOf,
   type Unreadable,
 } from './compose-write.ts';
-import { deriveId } from './derive-id.ts';
 import { draftRow, joined, tookOver } from './draft-row.ts';
-import { followId } from './follow-id.ts';
-import { type Named, readAround, readDependants, readNamed } from './gather-rows.ts';
-import { hashRequest } from './hash-request.ts';
+import { readAround, readDependants } from './gather-rows.ts';
 import { type CommandContext, type CommandPlan, planCommand, type WritePlan } from './plan-command.ts';
-import { neededOrigins } from './plan-intent.ts';
 import { type PrepareDeps, prepareIntent } from './prepare-intent.ts';
 import type { CreationEnd, Rule } from './replace-table.ts';
-import type { OutcomeDraft, RowDraft, RowStore } from './row-store.ts';
+import type { RowDraft, RowStore } from './row-store.ts';
+import { areAmong, type Draft, resolveAfter, tie } from './tie-dependencies.ts';
 
 export interface DraftDeps extends PrepareDeps {
   readonly store: RowStore;
   readonly leaseMs: (row: Pick<Row, 'family'>) => number;
 }
 
-export interface CommandDraft {
+export interface CommandDraft extends Draft {
   readonly type: 'draft';
   readonly action: EnqueueAction;
   /** Where a stored row stands for the command, and the commit writes none for it. */
   readonly stands?: Row | undefined;
-  readonly composed: Composed;
-  /** Keys beside the command's own, and all that is stored under them. */
-  readonly keys: readonly Key[];
-  readonly rows: readonly Row[];
 }
 
 export type DraftResult =
@@ -62,7 +54,7 @@ export async function draftCommand(
   rows: readonly Row[],
   now: number,
 ): Promise<DraftResult> {
-  const { command, parents, named } = await resolveAfter(deps, given, rows);
+  const { command, parents, named } = await resolveAfter(deps.store, given, rows);
   const unreadable = new Set<string>();
   const context: CommandContext = {
     now,
@@ -250,132 +242,4 @@ async function readEnd(
   if (entry.end === 'discarded' || entry.end === 'cancelled' || entry.end === 'dropped') return 'gone';
   if (entry.end !== 'committed') return 'unknown';
   return (await store.findOutcome(entry.id))?.outcome.type === 'committed' ? 'accepted' : 'unknown';
-}
-
-/** What a command's dependencies are, led on to the lines that took over (W60). */
-interface Dependencies {
-  readonly command: AdmittedCommand;
-  /** The stored rows that it names. */
-  readonly parents: readonly Row[];
-  /** Absent where neither it nor its key names any. */
-  readonly named: Named | undefined;
-}
-
-async function resolveAfter(
-  { store }: DraftDeps,
-  command: AdmittedCommand,
-  rows: readonly Row[],
-): Promise<Dependencies> {
-  const { owner } = command.key;
-  const beside = rows.flatMap((row) => row.after ?? []);
-  const own = command.input.after ?? [];
-  if (own.length + beside.length === 0) return { command, parents: [], named: undefined };
-  const after: string[] = [];
-  for (const origin of own) after.push(await leadOn(store, owner, origin));
-  const named = await readNamed(store, owner, [...after, ...beside]);
-  const input = own.length > 0 ? { ...command.input, after } : command.input;
-  return {
-    command: { ...command, input },
-    parents: named.stored.filter((row) => after.includes(row.origin)),
-    named,
-  };
-}
-
-/** The origin that stands for `origin` now. */
-async function leadOn(store: RowStore, owner: string, origin: string): Promise<string> {
-  const [row] = await store.findByOrigin([origin]);
-  if (row?.owner === owner) return origin;
-  const end = row === undefined ? await store.findEndOfOrigin(origin) : undefined;
-  if (end === undefined || end.key[0] !== owner)
-    throw new InvalidCommandError(`after names ${JSON.stringify(origin)}, which is not known here`, {
-      path: 'after',
-      origin,
-    });
-  if (end.by === undefined) {
-    if (end.end === 'committed' || end.end === 'already_gone') return origin;
-    throw new NoSuchTargetError(`after names ${JSON.stringify(origin)}, which was ${end.end}`, {
-      origin,
-      end: end.end,
-    });
-  }
-  const followed = await followId(store, owner, end.by);
-  if (followed.type === 'row') return followed.row.origin;
-  return followed.type === 'ended' ? followed.entry.origin : origin;
-}
-
-/**
- * Ties a new row to rows of other keys: those it waits for learn that they are awaited, and those that waited for
- * a removed row by name wait for the one that took over (R6, W60).
- */
-async function tie(
-  deps: DraftDeps,
-  draft: CommandDraft,
-  command: AdmittedCommand,
-  { rows, parents, named }: Omit<Dependencies, 'command'> & { readonly rows: readonly Row[] },
-  now: number,
-): Promise<CommandDraft | { readonly type: 'stale' }> {
-  const { composed } = draft;
-  const [row, ...others] = composed.write;
-  if (!row) return draft;
-  const left = new Set(
-    composed.remove.flatMap(({ awaited, origin }) => (awaited && origin !== row.origin ? origin : [])),
-  );
-  const found = await Promise.all([...left].map((origin) => deps.store.findWaiting(origin)));
-  const waiting = uniqueRows(found.flat()).filter(
-    (other) => other.owner === row.owner && other.after?.some((name) => left.has(name)),
-  );
-  const stored = new Set([...rows, ...(named?.stored ?? [])].map(({ origin }) => origin));
-  const orphanedAt =
-    row.after?.length && !neededOrigins(row).some((origin) => stored.has(origin)) ? now : row.orphanedAt;
-  const tied = { ...row, orphanedAt, awaited: waiting.length > 0 ? true : row.awaited };
-  if (parents.length + waiting.length === 0)
-    return { ...draft, composed: { ...composed, write: [tied, ...others] } };
-  const around = await readAround(deps.store, [...parents, ...waiting], [command.key, ...draft.keys]);
-  const fresh = new Map([...rows, ...draft.rows, ...around.rows].map((other) => [other.id, other]));
-  if (![...parents, ...waiting].every(({ id }) => fresh.has(id))) return { type: 'stale' };
-  const touched = new Set([...composed.remove, ...composed.write].map(({ id }) => id));
-  const marks = parents
-    .flatMap(({ id }) => fresh.get(id) ?? [])
-    .filter(({ id, awaited }) => !awaited && !touched.has(id))
-    .map((parent) => ({ ...parent, awaited: true }));
-  const moved = await Promise.all(
-    waiting.map((seen) => moveDependant(deps, fresh.get(seen.id) ?? seen, left, row.origin)),
-  );
-  return {
-    ...draft,
-    keys: [...draft.keys, ...around.keys],
-    rows: [...draft.rows, ...around.rows],
-    composed: {
-      ...composed,
-      write: [tied, ...others, ...marks, ...moved.map(({ write }) => write)],
-      remove: [...composed.remove, ...waiting],
-      outcomes: [...composed.outcomes, ...moved.map(({ outcome }) => outcome)],
-    },
-  };
-}
-
-/** `after` is part of a row's identity, so a dependant that waits for another line is another row in its place. */
-async function moveDependant(
-  { digest }: DraftDeps,
-  row: Row,
-  from: ReadonlySet<string>,
-  to: string,
-): Promise<{ readonly write: RowDraft; readonly outcome: OutcomeDraft }> {
-  const after = joined(row.after?.map((name) => (from.has(name) ? to : name)));
-  const { kind, target, expectedRevision, bodyDigest } = row;
-  const id = await deriveId(digest, row.id, expectedRevision, bodyDigest);
-  const requestHash = await hashRequest(digest, { kind, target, expectedRevision, bodyDigest, after });
-  return {
-    write: { ...row, id, requestHash, after, replaces: tookOver([row]), version: undefined },
-    outcome: outcomeOf(row, { type: 'replaced', by: id }),
-  };
-}
-
-function uniqueRows(rows: readonly Row[]): readonly Row[] {
-  return [...new Map(rows.map((row) => [row.id, row])).values()];
-}
-
-function areAmong(rows: readonly Row[], all: readonly Row[]): boolean {
-  const ids = new Set(all.map(({ id }) => id));
-  return rows.every(({ id }) => ids.has(id));
 }

@@ -1,5 +1,5 @@
 /** Carries out what a person does with a row (R9, R34, R35, C33); `plan-person-choice.ts` decides. */
-import type { Cancelled, EditedCopy, Enqueued } from '../../shared/answers.ts';
+import type { Cancelled, Enqueued } from '../../shared/answers.ts';
 import {
   IdentityConflictError,
   InvalidCommandError,
@@ -11,17 +11,13 @@ import {
 import type { Key } from '../../shared/key.ts';
 import type { OutcomeEnd } from '../../shared/outcome.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
-import { type AdmittedBody, admitBody, copyBody, foldBodies, MAX_BODY_BYTES } from './admit-body.ts';
-import { mergeOf } from './admitted-command.ts';
-import { blockedDraft, outcomeOf } from './attempt.ts';
+import { type AdmittedBody, admitBody, copyBody, MAX_BODY_BYTES } from './admit-body.ts';
+import { outcomeOf } from './attempt.ts';
 import { findFamily, hasBody, schemaOf } from './check-command.ts';
-import { readBodies } from './compose-write.ts';
-import { deriveId } from './derive-id.ts';
-import { draftInPlace, joined, tookOver } from './draft-row.ts';
+import { composeAgain, type EditedBody } from './compose-again.ts';
 import { answerFollowed, type EnqueueDeps, type Round } from './enqueue.ts';
 import { followId, settledBy } from './follow-id.ts';
 import { readAround, readDependants } from './gather-rows.ts';
-import { hashRequest } from './hash-request.ts';
 import type { CallOptions, PersonChoices } from './outbox-calls.ts';
 import { type AgainPlan, planAgain, planCancel, planDiscard, type WrongState } from './plan-person-choice.ts';
 import type { Commit } from './row-store.ts';
@@ -35,7 +31,7 @@ const DONE = <T>(value: T): Round<T> => ({ type: 'done', value });
 const STALE = { type: 'stale' } as const;
 
 export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: Rounds): PersonChoices {
-  const { store, queue, clock, digest } = deps;
+  const { store, queue, clock } = deps;
 
   async function findRow(owner: string, id: string): Promise<Row | undefined> {
     const [row] = await store.findRows([id]);
@@ -109,7 +105,7 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: R
     row: Row,
     rows: readonly Row[],
     plan: Exclude<AgainPlan, WrongState | { readonly type: 'overtaken' }>,
-    edited: (AdmittedBody & Pick<EditedCopy, 'expectedRevision'>) | undefined,
+    edited: EditedBody | undefined,
   ): Promise<Round<Enqueued>> {
     switch (plan.type) {
       case 'answer':
@@ -127,103 +123,13 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: R
           : round;
       }
       case 'replace': {
-        const change = await replacement(row, plan, edited);
+        const change = await composeAgain(deps, row, plan, edited);
         const round = await commit(row, rows, change);
         return round.type === 'done'
           ? DONE({ action: 'queued', row: round.value.rows[0], removed: round.value.removed })
           : round;
       }
     }
-  }
-
-  /** R34: the old place, a new id; a creation takes its update intents into its body (R29). */
-  async function replacement(
-    row: Row,
-    { revision, fold, changes }: Extract<AgainPlan, { readonly type: 'replace' }>,
-    edited: (AdmittedBody & Pick<EditedCopy, 'expectedRevision'>) | undefined,
-  ) {
-    const { bodyId, bodyDigest, bodySize, kind, target, after } = row;
-    const { content, taken, failed } = await foldIntents(row, fold, edited);
-    const expectedRevision = edited?.expectedRevision ?? revision;
-    const own = content ?? { bodyId, bodyDigest, bodySize };
-    const id = await deriveId(digest, row.id, expectedRevision, own.bodyDigest);
-    const request = {
-      id,
-      requestHash: await hashRequest(digest, {
-        kind,
-        target,
-        expectedRevision,
-        bodyDigest: own.bodyDigest,
-        after,
-      }),
-      expectedRevision,
-      bodyId: content && content.bodyId === undefined ? id : own.bodyId,
-      bodyDigest: own.bodyDigest,
-      bodySize: own.bodySize,
-    };
-    const remove = [row, ...taken];
-    const write = {
-      ...draftInPlace(row, request),
-      ...changes,
-      sourceRef: kind === 'create' ? id : row.sourceRef,
-      tags: joined(...remove.map((gone) => gone.tags)),
-      replaces: tookOver([...taken, row]),
-    };
-    const code = 'successor_unprepared';
-    return {
-      write: [write, ...failed.map((intent) => blockedDraft(intent, code, false, clock.now()))],
-      remove,
-      outcomes: [
-        outcomeOf(row, { type: 'replaced', by: id }),
-        ...taken.map((intent) => outcomeOf(intent, { type: 'merged', by: id })),
-        ...failed.map((intent) => outcomeOf(intent, { type: 'blocked', code })),
-      ],
-      bodies: content && 'body' in content ? [{ bodyId: id, body: content.body }] : [],
-    };
-  }
-
-  interface FoldedIntents {
-    /** Absent: the row's own body. With a `bodyId`: one that is stored already. */
-    readonly content:
-      | (AdmittedBody & { readonly bodyId?: undefined })
-      | Pick<Row, 'bodyId' | 'bodyDigest' | 'bodySize'>
-      | undefined;
-    readonly taken: readonly Row[];
-    /** D4: an intent that could not be merged, and those behind it: the person decides. */
-    readonly failed: readonly Row[];
-  }
-
-  /** Intents first, the person's own edit on top (R29). */
-  async function foldIntents(
-    row: Row,
-    fold: readonly Row[],
-    edited: AdmittedBody | undefined,
-  ): Promise<FoldedIntents> {
-    const family = findFamily(deps.families, row.family);
-    const merge = mergeOf(family);
-    const last = fold.at(-1);
-    if (last === undefined) return { content: edited, taken: fold, failed: [] };
-    // Whole bodies: the last one wins.
-    if (merge === undefined) return { content: edited ?? last, taken: fold, failed: [] };
-    const { bodies } = await readBodies(store, [row, ...fold]);
-    // Nothing to merge into: the intents wait, unless the person has just written it anew.
-    if (!bodies.has(row.id)) return { content: edited, taken: [], failed: edited ? fold : [] };
-    const max = family?.maxBodyBytes ?? MAX_BODY_BYTES;
-    let content: AdmittedBody | undefined;
-    const taken: Row[] = [];
-    for (const intent of fold) {
-      try {
-        if (!bodies.has(intent.id)) break;
-        const under = content ? content.body : bodies.get(row.id);
-        content = await foldBodies(digest, merge, [under, bodies.get(intent.id)], max);
-        taken.push(intent);
-      } catch {
-        break;
-      }
-    }
-    if (edited)
-      content = content ? await foldBodies(digest, merge, [content.body, edited.body], max) : edited;
-    return { content, taken, failed: fold.slice(taken.length) };
   }
 
   async function sendAgain(

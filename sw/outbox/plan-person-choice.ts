@@ -92,7 +92,7 @@ export function planAgain(row: Row, rows: readonly Row[], context: AgainContext)
     return { type: 'drop' };
   const edits = intents.filter((other) => other.kind === 'update').toSorted((a, b) => a.seq - b.seq);
   // An intent that cannot become part of the creation keeps the later ones behind it.
-  const stays = edits.findIndex((other) => other.after?.length || !isClean(standing(other)));
+  const stays = edits.findIndex((other) => other.after?.length || other.awaited || !isClean(standing(other)));
   const fold = stays < 0 ? edits : edits.slice(0, stays);
   return { type: 'replace', revision: undefined, fold, changes: { ...changes, expiresAt } };
 }
