@@ -128,7 +128,8 @@ function tableVerdict(signals: FailureSignals, kind: CommandKind): FailureVerdic
 
 function finish(signals: FailureSignals, verdict: FailureVerdict): FailureVerdict {
   if (signals.neverLeft) return { ...verdict, applied: 'not_this_attempt' };
-  const isRefusal = verdict.class === 'permanent' && verdict.applied === 'not_this_attempt';
+  const isRefusal =
+    (verdict.class === 'permanent' || verdict.class === 'conflict') && verdict.applied === 'not_this_attempt';
   return isRefusal && signals.facts.has('refused_for_good') ? { ...verdict, applied: 'never' } : verdict;
 }
 

@@ -86,7 +86,8 @@ function toAnswer(end: LedgerAnswer): Answer {
       };
     case 'refused': {
       const { status, code, detail, members } = end.refusal;
-      return problem(status, code, detail, { members });
+      // D45: the ledger has it, so asking again brings the same; a client need not stay in doubt of this key.
+      return problem(status, code, detail, { members: { ...members, refused: { code, status } } });
     }
     case 'key_reused':
       return problem(422, 'idempotency_key_reused', 'The ledger has this key with another request hash');

@@ -388,6 +388,8 @@ describe('the table of failures', () => {
   it('[D45] takes a refusal for good as proof that the key was never applied', () => {
     const refused = { refused: { code: 'invalid' } };
     expect(classify(problemFixture(422, 'invalid', refused)).applied).toBe('never');
+    expect(classify(problemFixture(412, 'revision_conflict', refused)).applied).toBe('never');
+    expect(classify(problemFixture(401, 'unauthorized', refused)).applied).toBe('not_this_attempt');
     expect(classify(problemFixture(503, 'invalid', refused)).applied).toBe('maybe');
     expect(classify(problemFixture(422, 'idempotency_key_reused', refused)).applied).toBe('maybe');
   });
