@@ -2,41 +2,34 @@
  * The in-memory twin of the IndexedDB store (R45), for tests and for apps' own tests. It judges with the same
  * code, and can fail, hang and lose power on command. Nothing here survives the realm.
  */
-import { type Key, keyToken } from '../../shared/key.ts';
-import type { IdEntry, JournalEntry } from '../../shared/outcome.ts';
-import { keyOf, type Row } from '../../shared/row.ts';
+import type { JournalEntry } from '../../shared/outcome.ts';
+import type { Row } from '../../shared/row.ts';
 import { decodeRow } from '../../shared/row-codec.ts';
-import type { Clock, Ids } from '../environment.ts';
-import {
-  type Commit,
-  type CommitReason,
-  type CommitResult,
-  FACTS,
-  type FactName,
-  type Lane,
-  type LanePlace,
-  type RowStore,
-  type UnreadableRow,
+import type {
+  Commit,
+  CommitReason,
+  CommitResult,
+  FactName,
+  Lane,
+  LanePlace,
+  RowStore,
+  UnreadableRow,
 } from '../outbox/row-store.ts';
 import { sameContent } from '../outbox/same-row.ts';
 import { laneOf } from '../outbox/standing.ts';
 import {
   bySeq,
   checkCommit,
-  endOf,
   ID_ENTRIES,
   ID_MS,
   JOURNAL_ENTRIES,
   JOURNAL_MS,
-  type JudgeReads,
   judge,
-  NEW_OWNER,
-  type OwnerRecord,
   type Place,
-  planReads,
   type StoredEntry,
-  type StoreWrites,
 } from './judge.ts';
+import { createMemoryState, type MemoryRowStoreDeps } from './memory-state.ts';
+import { tokenOf } from './memory-table.ts';
 
 export interface MemoryCounters {
   /** Readwrite transactions, and how many of them were strict. */
@@ -79,161 +72,22 @@ export interface MemoryRowStore extends RowStore {
   spoilBody(bodyId: string, how: 'missing' | 'unreadable'): void;
 }
 
-export interface MemoryRowStoreDeps {
-  readonly clock: Clock;
-  readonly ids: Pick<Ids, 'uuid'>;
-}
-
 export interface MemoryRowStoreOptions {
   /** Whether commits note touched ids for the mirror (S22). Default true. */
   readonly notesUnmirrored?: boolean | undefined;
 }
 
-interface Stored {
-  readonly place: Place;
-  readonly id: string | undefined;
-  readonly value: unknown;
-  readonly row: Row | undefined;
-}
-interface RememberedId {
-  readonly entry: IdEntry;
-  readonly at: number;
-}
-
 export function createMemoryRowStore(
-  { clock, ids }: MemoryRowStoreDeps,
+  deps: MemoryRowStoreDeps,
   { notesUnmirrored = true }: MemoryRowStoreOptions = {},
 ): MemoryRowStore {
-  const rows = new Map<string, Stored>();
-  const rowsByKey = new Map<string, Map<string, Row>>();
-  const rowsById = new Map<string, Stored>();
-  const bodies = new Map<string, { readonly body: unknown } | 'unreadable'>();
-  const journal = new Map<string, readonly StoredEntry[]>();
-  const remembered = new Map<number, RememberedId>();
-  const owners = new Map<string, OwnerRecord>();
-  const facts = new Map<string, { readonly name: FactName; readonly value: unknown }>();
-  const epoch = ids.uuid();
-  let lastSeq = clock.now() * 1000;
-  let lastId = 0;
-
-  const counters = {
-    transactions: 0,
-    strict: 0,
-    rowsRead: 0,
-    rowsWritten: 0,
-    bodiesRead: 0,
-    bodiesWritten: 0,
-  };
+  const { clock } = deps;
+  const state = createMemoryState(deps);
+  const { rows, bodies, journal, remembered, owners, facts, numbers, epoch, counters } = state;
+  const { given, rowsBy, rowsOfKey, entriesBy, findEnd, fact, setFact, ownerOf, ended } = state;
   const faults: Fault[] = [];
   const holds: { reason: CommitReason | undefined; reach(): void; released: Promise<void> }[] = [];
   let readError: Error | undefined;
-  /** Per transaction since the last strict one: how to undo it. */
-  const relaxed: (() => void)[][] = [];
-  let undo: (() => void)[] = [];
-
-  facts.set(JSON.stringify(FACTS.recovery), { name: FACTS.recovery, value: { type: 'pending' } });
-
-  function set<K, V>(map: Map<K, V>, key: K, value: V | undefined): void {
-    const before = map.get(key);
-    undo.push(() => (before === undefined ? map.delete(key) : map.set(key, before)));
-    if (value === undefined) map.delete(key);
-    else map.set(key, value);
-  }
-  function setRow(place: Place, next: Stored | undefined): void {
-    const token = JSON.stringify([place.owner, place.seq]);
-    const before = rows.get(token);
-    if (before) {
-      if (before.id !== undefined) set(rowsById, before.id, undefined);
-      if (before.row) set(byKey(keyOf(before.row)), before.row.id, undefined);
-    }
-    set(rows, token, next);
-    if (next?.id !== undefined) set(rowsById, next.id, next);
-    if (next?.row) set(byKey(keyOf(next.row)), next.row.id, next.row);
-  }
-  function byKey(key: Key): Map<string, Row> {
-    const token = keyToken(key);
-    const found = rowsByKey.get(token) ?? new Map<string, Row>();
-    rowsByKey.set(token, found);
-    return found;
-  }
-  function given(list: readonly Row[]): readonly Row[] {
-    counters.rowsRead += list.length;
-    return structuredClone(list);
-  }
-  function allRows(owner?: string): Row[] {
-    return [...rows.values()]
-      .flatMap(({ row }) => (row && (owner === undefined || row.owner === owner) ? row : []))
-      .sort(bySeq);
-  }
-  function endsOf(match: (entry: { readonly id: string; readonly origin: string }) => boolean): IdEntry[] {
-    const fromJournal = [...journal.values()].flat().flatMap((entry) => endOf(entry) ?? []);
-    return [...fromJournal, ...rememberedIds()].filter(match);
-  }
-  function rememberedIds(): readonly IdEntry[] {
-    return [...remembered.values()].map(({ entry }) => entry);
-  }
-  function fact(name: FactName): unknown {
-    return facts.get(JSON.stringify(name))?.value;
-  }
-
-  function readsFor(commits: readonly Commit[]): JudgeReads {
-    const plan = planReads(commits);
-    const byId = plan.ids.flatMap((id) => rowsById.get(id) ?? []);
-    const found = [
-      ...plan.keys.flatMap((key) => [...byKey(key).values()]),
-      ...byId.flatMap(({ row }) => row ?? []),
-    ];
-    counters.rowsRead += found.length;
-    const ends = new Set(plan.ends);
-    const askedOwners = new Set(plan.places.map(({ owner }) => owner));
-    return {
-      rows: found,
-      unreadableIds: byId.flatMap(({ row, id }) => (row === undefined && id !== undefined ? id : [])),
-      ends: ends.size === 0 ? [] : rememberedIds().filter(({ id }) => ends.has(id)),
-      taken: [...rows.values()].flatMap(({ place }) => (askedOwners.has(place.owner) ? place : [])),
-      owners,
-      activeOwner: fact(FACTS.activeOwner),
-      guards: plan.guards.map((name) => ({ name, value: fact(name) })),
-      lastSeq,
-    };
-  }
-
-  function apply(writes: StoreWrites, strict: boolean): void {
-    undo = [];
-    const before = { lastSeq, lastId };
-    undo.push(() => {
-      ({ lastSeq, lastId } = before);
-    });
-    lastSeq = writes.lastSeq;
-    for (const place of writes.removedRows) setRow(place, undefined);
-    for (const row of writes.rows) {
-      const copy = structuredClone(row);
-      setRow(row, { place: row, id: row.id, value: copy, row: copy });
-    }
-    for (const bodyId of writes.removedBodies) set(bodies, bodyId, undefined);
-    for (const { bodyId, body } of writes.bodies) set(bodies, bodyId, { body: structuredClone(body) });
-    for (const [owner, entries] of writes.journal)
-      set(journal, owner, [...(journal.get(owner) ?? []), ...structuredClone(entries)]);
-    for (const entry of writes.ids)
-      set(remembered, ++lastId, { entry: structuredClone(entry), at: clock.now() });
-    for (const [owner, record] of writes.owners) set(owners, owner, record);
-    for (const { name, value } of writes.facts) setFact(name, value);
-    counters.rowsWritten += writes.rows.length;
-    counters.bodiesWritten += writes.bodies.length;
-    ended(strict);
-  }
-  function setFact(name: FactName, value: unknown): void {
-    const copy = value === undefined ? undefined : { name, value: structuredClone(value) };
-    set(facts, JSON.stringify(name), copy);
-  }
-  function ended(strict: boolean): void {
-    counters.transactions++;
-    if (strict) {
-      counters.strict++;
-      relaxed.length = 0;
-    } else relaxed.push(undo);
-    undo = [];
-  }
 
   function run(commits: readonly Commit[]): readonly CommitResult[] {
     const fault = faults.find(({ reason }) => commits.some((commit) => !reason || commit.reason === reason));
@@ -242,12 +96,12 @@ export function createMemoryRowStore(
     if (fault && !fault.landed) throw fault.error;
     // A clone that fails (an uncloneable body) must fail before anything is written.
     for (const commit of commits) structuredClone(commit.bodies);
-    const { results, writes } = judge(readsFor(commits), commits, { now: clock.now(), notesUnmirrored });
+    const { results, writes } = judge(state.readsFor(commits), commits, {
+      now: clock.now(),
+      notesUnmirrored,
+    });
     if (results.some((result) => result.type === 'committed'))
-      apply(
-        writes,
-        commits.some(({ durability }) => durability === 'strict'),
-      );
+      state.apply(writes, commits.some(({ durability }) => durability === 'strict') ? 'strict' : 'relaxed');
     if (fault) throw fault.error;
     return structuredClone(results);
   }
@@ -292,19 +146,21 @@ export function createMemoryRowStore(
     failReads(error) {
       readError = error;
     },
-    forgetRelaxed(count = relaxed.length) {
-      for (const steps of relaxed.splice(Math.max(0, relaxed.length - count)).reverse())
-        for (const step of steps.reverse()) step();
-    },
-    plant(place, value, id) {
-      const decoded = decodeRow(value);
+    forgetRelaxed: (count) => state.forget(count),
+    plant({ owner, seq }, value, id) {
+      const decoded = decodeRow(structuredClone(value));
       const row = decoded.type === 'row' ? decoded.row : undefined;
-      setRow(place, { place, id: row?.id ?? id, value: structuredClone(value), row });
-      undo = [];
+      rows.set(tokenOf(owner, seq), {
+        place: { owner, seq },
+        id: row?.id ?? id,
+        value: structuredClone(value),
+        row,
+      });
+      state.planted();
     },
     spoilBody(bodyId, how) {
-      if (how === 'missing') bodies.delete(bodyId);
-      else bodies.set(bodyId, 'unreadable');
+      bodies.set(bodyId, how === 'missing' ? undefined : how);
+      state.planted();
     },
 
     async epoch() {
@@ -331,33 +187,30 @@ export function createMemoryRowStore(
     },
     async readKeys(keys) {
       await turn();
-      return keys.map((key) => given([...byKey(key).values()].sort(bySeq)));
+      return keys.map((key) => given(rowsOfKey(key)));
     },
     async findRows(wanted) {
       await turn();
-      return wanted.map((id) => given([rowsById.get(id)?.row].flatMap((row) => row ?? []))[0]);
+      return wanted.map((id) => given(rowsBy('id', id))[0]);
     },
     async findByOrigin(origins) {
       await turn();
-      const all = allRows();
-      return origins.map((origin) => given(all.filter((row) => row.origin === origin).slice(0, 1))[0]);
+      return origins.map((origin) => given(rowsBy('origin', origin))[0]);
     },
     async findWaiting(origin) {
       await turn();
-      return given(allRows().filter((row) => row.successorOf === origin || row.after?.includes(origin)));
+      return given(rowsBy('waits', origin));
     },
     async readLane(owner, lane, { after, limit }) {
       await turn();
-      return given(laneRows(allRows(owner), lane, after).slice(0, limit));
+      const page = laneRows(rowsBy('owner', owner), lane, after).slice(0, limit);
+      counters.rowsRead += page.length;
+      return structuredClone(page);
     },
     async index(owner, { after, limit }) {
       await turn();
-      const from = after ?? Number.NEGATIVE_INFINITY;
-      return given(
-        allRows(owner)
-          .filter(({ seq }) => seq > from)
-          .slice(0, limit),
-      );
+      const behind = rowsBy('owner', owner).filter(({ seq }) => after === undefined || seq > after);
+      return given([...behind].sort(bySeq).slice(0, limit));
     },
     async readBodies(bodyIds) {
       await turn();
@@ -371,54 +224,52 @@ export function createMemoryRowStore(
     },
     async ownerFacts(owner) {
       await turn();
-      const { counts, generation, journalLast } = owners.get(owner) ?? NEW_OWNER;
+      const { counts, generation, journalLast } = ownerOf(owner);
       return { owner, counts, generation, journalLast };
     },
     async owners() {
       await turn();
-      return [...owners.keys()];
+      return owners.all().map(({ owner }) => owner);
     },
     async findEnds(wanted) {
       await turn();
-      return wanted.map((id) => endsOf((entry) => entry.id === id).at(-1));
+      return wanted.map((id) => findEnd('id', id));
     },
     async findEndOfOrigin(origin) {
       await turn();
-      return endsOf((entry) => entry.origin === origin).at(-1);
+      return findEnd('origin', origin);
     },
     async findOutcome(id) {
       await turn();
-      const found = [...journal.values()].flat().findLast(({ outcome }) => outcome.row.id === id);
+      const found = entriesBy('id', id).at(-1);
       return found && entryOf(found);
     },
     async readJournal(owner, after, limit) {
       await turn();
-      const { journalLast, journalGone } = owners.get(owner) ?? NEW_OWNER;
-      const lost = after !== undefined && (after.epoch !== epoch || after.n > journalLast);
-      const from = lost ? 0 : (after?.n ?? 0);
-      const entries = (journal.get(owner) ?? []).filter(({ n }) => n > from).slice(0, limit);
+      const { journalLast, journalGone } = ownerOf(owner);
+      const isLost = after !== undefined && (after.epoch !== epoch || after.n > journalLast);
+      const from = isLost ? 0 : (after?.n ?? 0);
+      const entries = entriesBy('owner', owner).filter(({ n }) => n > from);
       return {
         epoch,
-        entries: entries.map(entryOf),
-        truncated: lost || from < journalGone,
+        entries: entries.slice(0, limit).map(entryOf),
+        truncated: isLost || from < journalGone,
         last: journalLast,
       };
     },
     async trim(owner, now) {
       await turn();
-      const record = owners.get(owner) ?? NEW_OWNER;
-      const kept = (journal.get(owner) ?? []).filter(
-        ({ n, at }) => n > record.journalLast - JOURNAL_ENTRIES && at > now - JOURNAL_MS,
-      );
-      const gone = (kept[0]?.n ?? record.journalLast + 1) - 1;
-      undo = [];
-      if (gone > record.journalGone) {
-        set(journal, owner, kept);
-        set(owners, owner, { ...record, journalGone: gone });
-      }
-      for (const [number, { at }] of remembered)
-        if (number <= lastId - ID_ENTRIES || at <= now - ID_MS) set(remembered, number, undefined);
-      ended(false);
+      const record = ownerOf(owner);
+      const isPast = ({ n, at }: StoredEntry): boolean =>
+        n <= record.journalLast - JOURNAL_ENTRIES || at <= now - JOURNAL_MS;
+      const past = entriesBy('owner', owner).filter(isPast);
+      for (const { n } of past) journal.set(tokenOf(owner, n), undefined);
+      const journalGone = Math.max(record.journalGone, past.at(-1)?.n ?? 0);
+      if (past.length > 0) owners.set(owner, { owner, record: { ...record, journalGone } });
+      const lastGone = (numbers.get('ids') ?? 0) - ID_ENTRIES;
+      for (const { number, at } of remembered.all())
+        if (number <= lastGone || at <= now - ID_MS) remembered.set(tokenOf(number), undefined);
+      ended('relaxed');
       return false;
     },
     async readFact(name) {
@@ -427,21 +278,18 @@ export function createMemoryRowStore(
     },
     async readFacts(prefix, limit) {
       await turn();
-      const found = [...facts.values()].filter(({ name }) =>
-        prefix.every((part, place) => name[place] === part),
-      );
-      return structuredClone(found.sort((a, b) => compareNames(a.name, b.name)).slice(0, limit));
+      const found = facts.all().filter(({ name }) => prefix.every((part, place) => name[place] === part));
+      return structuredClone([...found].sort((a, b) => compareNames(a.name, b.name)).slice(0, limit));
     },
     async writeFacts(writes, durability) {
       await turn();
-      undo = [];
       for (const write of writes)
         if (!('was' in write) || sameContent(fact(write.name), write.was)) setFact(write.name, write.value);
-      ended(durability === 'strict');
+      ended(durability);
     },
     async unreadable(limit, after) {
       await turn();
-      const all = [...rows.values()].flatMap(({ row, place, value }): UnreadableRow[] => {
+      const all = rows.all().flatMap(({ row, place, value }): readonly UnreadableRow[] => {
         if (row) return [];
         const decoded = decodeRow(value);
         const reason = decoded.type === 'unreadable' ? decoded.reason : '';
