@@ -5,6 +5,7 @@
 import { wireKindOf } from '../../shared/family.ts';
 import type { Row } from '../../shared/row.ts';
 import type { Acknowledged } from '../outbox/acknowledger.ts';
+import { findGoneHosts } from '../outbox/host-id.ts';
 import { type PredecessorEnd, planAsking } from '../outbox/plan-lookup.ts';
 import type { LanePlace } from '../outbox/row-store.ts';
 import type { DispatchDeps } from './dispatch-deps.ts';
@@ -38,6 +39,9 @@ export async function askReceipts(
     last && asking.length === PAGE ? { urgent: last.urgent === true, seq: last.seq } : undefined;
   const { orphans, next } = await acknowledger.findOrphans(owner, { after: places.waiting, limit: PAGE });
   places.waiting = next;
+  // C6: a noted receipt may still stand under the claim of a host that is gone.
+  for (const host of await findGoneHosts([...asking, ...orphans], await deps.host, deps.locks))
+    state.hosts.gone.add(host);
   const claimable: Row[] = [];
   await inParallel([...asking, ...orphans], deps.settings.concurrency, async (row) => {
     if (await askAbout(row, state, deps)) claimable.push(row);
