@@ -28,7 +28,9 @@ export function receiptOf(command: ProbeCommand, answer: Seen, target?: string):
   if (typeof receipt['target'] !== 'string' || receipt['target'] === '') return wrong('target', 'an id');
   if (target !== undefined && receipt['target'] !== target) return wrong('target', JSON.stringify(target));
   if (!isCount(receipt['revision'], 1)) return wrong('revision', 'a positive integer');
-  if (!isCount(receipt['generation'], 0)) return wrong('generation', 'an integer of at least 0');
+  const leastGeneration = command.isDocument ? 0 : 1;
+  if (!isCount(receipt['generation'], leastGeneration))
+    return wrong('generation', `an integer of at least ${leastGeneration}`);
   const { committedAt } = receipt;
   if (
     typeof committedAt !== 'number' &&

@@ -11,6 +11,8 @@ export interface ProbeCommand {
   readonly id: string;
   readonly requestHash: string;
   readonly kind: string;
+  /** Of the document family, whose receipts may have generation 0 (D27). */
+  readonly isDocument: boolean;
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -125,6 +127,7 @@ export async function createProbe(base: string, config: CheckConfig): Promise<Pr
       id,
       requestHash,
       kind: route.kind,
+      isDocument: route === config.document?.put || route === config.document?.remove,
       method: route.method,
       url: target === undefined ? route.url : route.url.replaceAll('{target}', encodeURIComponent(target)),
       headers: {

@@ -8,8 +8,8 @@ import { openPglite } from '../../examples/server/database/pglite-database.ts';
 
 const DIRECTORY = fileURLToPath(new URL('../../.tmp/', import.meta.url));
 
-export async function openTestPglite(): Promise<Database> {
-  return openPglite({ template: new Blob([await readTemplate()]) });
+export async function openTestPglite(dataDir?: string): Promise<Database> {
+  return openPglite({ dataDir, template: new Blob([await readTemplate()]) });
 }
 
 async function readTemplate(): Promise<Uint8Array<ArrayBuffer>> {
