@@ -62,7 +62,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     technology: 'postgres',
     query: (text, parameters) => translated(() => outside.query(text, parameters)),
     script: (text) => translated(() => outside.script(text)),
-    transaction: (work) => retryContention(() => attempt(work), { attempts: 8, pause: jitteredPause }),
+    transaction: (work) => retryContention(() => attempt(work), { attempts: 12, pause: jitteredPause }),
     close: () => pool.end(),
   };
   await database.query('select 1');

@@ -136,14 +136,13 @@ describe.runIf(hasPostgres())('[V6] on a PostgreSQL server', () => {
       const hash = hashOf(id);
       const reached = createGate();
       const go = createGate();
-      const slow = createLedger({ database }).carryOut(
-        { owner: 'ada', id, requestHash: hash, family: 'workout', kind: 'workout.create' },
-        async () => {
-          reached.open();
-          await go.passed;
-          return { type: 'applied', target: 'slow', revision: 1, generation: 1, status: 201 };
-        },
-      );
+      const ledger = createLedger({ database });
+      const command = { owner: 'ada', id, requestHash: hash, family: 'workout', kind: 'workout.create' };
+      const slow = ledger.carryOut(command, async () => {
+        reached.open();
+        await go.passed;
+        return { type: 'applied', target: 'slow', revision: 1, generation: 1, status: 201 };
+      });
       await reached.passed;
       const expectInProgress = (answer: Reply) => {
         expect(answer.status).toBe(409);
@@ -152,6 +151,9 @@ describe.runIf(hasPostgres())('[V6] on a PostgreSQL server', () => {
       };
       expectInProgress(await client.create({}, { id, hash }));
       expectInProgress(await client.get(`/api/receipts/${id}`));
+      const never = () => Promise.reject(new Error('Applied a second time'));
+      expect(await ledger.carryOut(command, never)).toEqual({ type: 'in_progress' });
+      expect(await ledger.find('ada', id)).toEqual({ type: 'in_progress' });
       go.open();
       await slow;
       const after = await client.create({}, { id, hash });
