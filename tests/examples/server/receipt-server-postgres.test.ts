@@ -179,7 +179,8 @@ describe.runIf(hasPostgres())('[V6] on a PostgreSQL server', () => {
       );
       await Promise.all(both);
       expect(await patient.query('select n from deadlock_test order by id')).toEqual([{ n: 2 }, { n: 2 }]);
-      expect(runs).toBe(3);
+      // The repeat may take its first row before the other one wakes, and collide once more.
+      expect(runs).toBeGreaterThan(2);
       await patient.close();
     });
   });
