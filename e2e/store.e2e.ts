@@ -173,6 +173,24 @@ describe('the store in Chromium', () => {
     expect(stored?.['rows']).toMatchObject([{ row: { version: 2 } }]);
   });
 
+  it('[T6] two enqueues of one key at once both succeed in turn: one row, the last', async () => {
+    const actions = await page.evaluate(async () => {
+      const { openOutbox, uuid } = globalThis.storeRealm;
+      const [a, b] = await Promise.all([openOutbox(), openOutbox()]);
+      const command = (n: number) => ({ id: uuid(n), body: { n } });
+      return await Promise.all([a.enqueue(command(1)), b.enqueue(command(2))]);
+    });
+    expect(actions).toEqual(['queued', 'queued']);
+    const stored = await readDatabase(page, 'holdfast');
+    const outcomes = stored?.['journal']?.flatMap((record) => Object(record).entries) ?? [];
+    const [first] = outcomes.map(({ outcome }) => [outcome.type, outcome.row.id, outcome.by]);
+    expect(outcomes).toHaveLength(1);
+    const [, earlier, later] = first ?? [];
+    expect(first?.[0]).toBe('replaced');
+    expect([earlier, later].sort()).toEqual([ID(1), ID(2)]);
+    expect(await readIds()).toEqual({ rows: [later], bodies: 1 });
+  });
+
   it('[T7] another owner’s row with the same target is untouched', async () => {
     await page.evaluate(async () => {
       const { open, stored, uuid } = globalThis.storeRealm;
@@ -186,6 +204,16 @@ describe('the store in Chromium', () => {
       values?.['rows']?.filter((record) => Object(record).owner === 'bob');
     expect(ofBob(after)).toEqual(ofBob(before));
     expect(after?.['rows']).toHaveLength(2);
+  });
+
+  it('[T8, R12] an update behind a delete that waits is refused, the store the same to the byte', async () => {
+    const enqueue = (command: { id: string; kind?: 'delete'; body?: unknown }) =>
+      page.evaluate(async (given) => (await globalThis.storeRealm.openOutbox()).enqueue(given), command);
+    expect(await enqueue({ id: ID(1), kind: 'delete' })).toBe('queued');
+    const before = await readDatabase(page, 'holdfast');
+    expect(await enqueue({ id: ID(2), body: { note: 'late' } })).toBe('target_deleted');
+    expect(await enqueue({ id: ID(1), body: { note: 'other' } })).toBe('identity_conflict');
+    expect(await readDatabase(page, 'holdfast')).toEqual(before);
   });
 
   it('[T8] an id reused with other content is refused, the store the same to the byte', async () => {
@@ -229,6 +257,44 @@ describe('the store in Chromium', () => {
       expect(told).toEqual({ result: { type: 'committed' }, puts: 1, wasHidden: true });
       expect(await readIds()).toEqual({ rows: [ID(1)], bodies: 1 });
     });
+  });
+
+  it('[S12] a database that is cleared under an open connection is made anew by the next call', async () => {
+    await page.evaluate(async () => {
+      const { open, stored } = globalThis.storeRealm;
+      Object.assign(globalThis, { kept: open() });
+      await stored(Object(globalThis).kept);
+    });
+    const session = await page.createCDPSession();
+    await session.send('Storage.clearDataForOrigin', { origin: app.origin, storageTypes: 'indexeddb' });
+    const after = await page.evaluate(async () => {
+      const { kept } = Object(globalThis);
+      const { stored } = globalThis.storeRealm;
+      const before = await kept.index('ann', { limit: 9 });
+      return {
+        before,
+        fresh: await kept.createdFresh(),
+        recovery: await kept.readFact(['recovery']),
+        row: (await stored(kept)).version,
+      };
+    });
+    expect(after).toMatchObject({ before: [], fresh: true, recovery: { type: 'pending' }, row: 1 });
+  });
+
+  it('[S12] another tab can delete the database while a connection is open', async () => {
+    await replace(1);
+    const outcome = await page.evaluate(async () => {
+      const store = globalThis.storeRealm.open();
+      await store.epoch();
+      return await new Promise((resolve) => {
+        const deletion = indexedDB.deleteDatabase('holdfast');
+        deletion.onsuccess = () => resolve('deleted');
+        deletion.onblocked = () => resolve('blocked');
+      });
+    });
+    expect(outcome).toBe('deleted');
+    expect(await replace(2)).toEqual({ type: 'committed' });
+    expect(await readIds()).toEqual({ rows: [ID(2)], bodies: 1 });
   });
 
   it('[S1] a connection opened as the first release does works on after this one has written, and the other way round', async () => {

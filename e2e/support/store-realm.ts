@@ -2,16 +2,17 @@
  * A store inside a page or a worker, with hands on the browser's own IndexedDB: transactions that are aborted at a
  * chosen write, held open, or whose end is kept secret; and counters around every operation.
  */
+import type { CommandInput } from '../../shared/command.ts';
+import { record } from '../../shared/family.ts';
+import { createBrowserEnvironment } from '../../sw/browser-environment.ts';
+import { createCommitQueue } from '../../sw/outbox/commit-queue.ts';
+import { createOutbox } from '../../sw/outbox/outbox.ts';
+import { FACTS } from '../../sw/outbox/row-store.ts';
 import { createIdbRowStore, type IdbRowStore } from '../../sw/storage/idb-row-store.ts';
 import { commitOf, draft, one, outcomeOf, stored, uuid } from '../../tests/support/commit-fixture.ts';
 
-const clock = { now: () => Date.now() };
-const timers = {
-  after(ms: number, callback: () => void) {
-    const timer = setTimeout(callback, ms);
-    return () => clearTimeout(timer);
-  },
-};
+const environment = createBrowserEnvironment();
+const { clock, timers } = environment;
 
 export type AbortPoint = 'before the first write' | 'between removal and put' | 'after the last write';
 
@@ -93,7 +94,7 @@ const realm = {
         keyRange: IDBKeyRange,
         clock,
         timers,
-        ids: { uuid: () => crypto.randomUUID() },
+        ids: environment.ids,
         estimate: () => navigator.storage.estimate(),
       },
       { name: options.name ?? 'holdfast', ...options },
@@ -124,6 +125,38 @@ const realm = {
     } finally {
       store.close();
     }
+  },
+  /** An outbox on a store of its own, ann signed in; `enqueue` says what came of a command, refusals included. */
+  async openOutbox(): Promise<{ enqueue(command: Partial<CommandInput>): Promise<string> }> {
+    const store = realm.open();
+    await store.writeFacts([{ name: FACTS.activeOwner, value: 'ann' }], 'strict');
+    const outbox = createOutbox({
+      ...environment,
+      store,
+      queue: createCommitQueue(store),
+      families: { workout: record() },
+      leaseMs: () => 10_000,
+      appLimitMs: 8_000,
+      prepareSuccessor: () => undefined,
+    });
+    return {
+      async enqueue(command) {
+        const target = { type: 'id', id: 'w1' } as const;
+        try {
+          const whole = {
+            id: uuid(1),
+            owner: 'ann',
+            family: 'workout',
+            kind: 'update',
+            target,
+            ...command,
+          } as const;
+          return (await outbox.enqueue(whole)).action;
+        } catch (error) {
+          return String(Object(error).code);
+        }
+      },
+    };
   },
   /** From now on every writing transaction is aborted there. */
   abortAt(point: AbortPoint): void {

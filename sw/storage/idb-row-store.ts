@@ -81,12 +81,12 @@ export function createIdbRowStore(deps: IdbRowStoreDeps, options: IdbRowStoreOpt
     }
   }
 
-  /** How much is used, and by what (S16). */
+  /** How much is used, and by what (S16). Someone waits to be refused, so what is not known soon is left out. */
   async function usageOf(owner: string): Promise<Readonly<Record<string, unknown>>> {
-    const estimating = deps.estimate?.() ?? Promise.resolve({});
+    const soon = <T>(work: Promise<T>): Promise<T> => withLimit(timers, USAGE_LIMIT_MS, 'usage', work);
     const [estimate, facts] = await Promise.allSettled([
-      withLimit(timers, limitMs, 'estimating', estimating),
-      store.ownerFacts(owner),
+      soon(deps.estimate?.() ?? Promise.resolve({})),
+      soon(store.ownerFacts(owner)),
     ]);
     return {
       owner,
@@ -239,6 +239,7 @@ export function createIdbRowStore(deps: IdbRowStoreDeps, options: IdbRowStoreOpt
   return store;
 }
 
+const USAGE_LIMIT_MS = 500;
 /** Rows read at a time while looking for unreadable ones. */
 const SCAN_PAGE = 200;
 

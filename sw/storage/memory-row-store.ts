@@ -116,7 +116,7 @@ export function createMemoryRowStore(
       }
     });
     const failed = results.filter((result) => result.type === 'failed');
-    if (failed.length === results.length) throw failed[0]?.error;
+    if (failed.length > 0 && failed.length === results.length) throw failed[0]?.error;
     return results;
   }
 

@@ -11,7 +11,7 @@ import { findEndsOf, findOutcomeOf } from './idb-journal.ts';
 import { readableRows, readRecords } from './idb-rows.ts';
 import { readOwner } from './idb-state.ts';
 import type { IdbTransactions } from './idb-transactions.ts';
-import { type JudgeOptions, NEW_OWNER } from './judge.ts';
+import { bySeq, type JudgeOptions, NEW_OWNER } from './judge.ts';
 import { judgeCommit } from './judge-commit.ts';
 import { IDS, JOURNAL, KEY, META, ROWS } from './schema.ts';
 import { isLasting, toStoreError } from './store-failure.ts';
@@ -84,7 +84,7 @@ export function createCommitRunner(deps: CommitRunnerDeps): CommitCall {
         readOwner(transaction, commit.owner),
       ]);
       const byId = new Map(records.flatMap(readableRows).map((row) => [row.id, row]));
-      const rows = [...byId.values()];
+      const rows = [...byId.values()].sort(bySeq);
       const verdict = judgeCommit(commit, { rows, ends: ends.flat() });
       if (verdict === 'not_applied') return undefined;
       if (verdict === 'stale') return { type: 'stale', reason: 'rows', rows };

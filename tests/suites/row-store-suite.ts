@@ -150,6 +150,11 @@ export function describeRowStore(name: string, open: () => Promise<OpenRowStore>
     });
 
     describe('a batch', () => {
+      it('[R40] may be empty', async () => {
+        const { store } = await open();
+        expect(await store.commit([])).toEqual([]);
+      });
+
       it('[R40] judges in order, each commit seeing the writes before it, each with its own result', async () => {
         const { store } = await open();
         const results = await store.commit([
