@@ -15,48 +15,55 @@ export interface ExchangeInput {
 }
 
 /** One request, one answer. Never rejects; ends when the request's signal fires, whatever `fetch` does. */
-export async function exchange({ fetch, request, accepted, count = 1 }: ExchangeInput): Promise<Answer> {
-  const { signal, url } = request;
+export async function exchange(input: ExchangeInput): Promise<Answer> {
+  const { signal } = input.request;
   if (signal.aborted) return { ...failureOf(signal.reason, signal), neverLeft: true };
-  const wantsJson = (request.headers.get('accept') ?? '').includes('json');
-  let response: Response;
   try {
-    response = await untilAborted(signal, fetch(request));
+    return await readAnswer(input, await untilAborted(signal, input.fetch(input.request)));
   } catch (error) {
     return failureOf(error, signal);
   }
+}
+
+/** Rejects where the answer breaks off and with it what it was about to say. */
+async function readAnswer(
+  { request, accepted, count = 1 }: ExchangeInput,
+  response: Response,
+): Promise<Answer> {
+  const { signal, url } = request;
   // A failing `fetch` stand-in of a Service Worker answers like this instead of rejecting.
-  if (response.type === 'error') return failureOf(new TypeError('Network error'), signal);
-  const { status, headers } = response;
-  const redirected =
-    response.redirected || response.type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
-  const contentType = headers.get('content-type') ?? undefined;
+  if (response.type === 'error') throw new TypeError('Network error');
+  const { status, ok, headers } = response;
+  const header = (name: string) => headers.get(name) ?? undefined;
+  const contentType = header('content-type');
   let json: unknown;
   try {
     json = await readJson(response, limitOf(contentType) * count, signal);
   } catch (error) {
     // A refusal is one by its status, even cut short; an acceptance that is cut proves nothing.
-    if (response.ok || signal.aborted) return failureOf(error, signal);
+    if (ok || signal.aborted) throw error;
   }
-  const etag = headers.get('etag') ?? undefined;
-  const location = headers.get('location') ?? undefined;
+  const etag = header('etag');
   return {
     type: 'response',
     status,
-    ok: response.ok,
-    redirected,
+    ok,
+    redirected: response.redirected || response.type === 'opaqueredirect' || REDIRECTS.includes(status),
     secure: url.startsWith('https:'),
     contentType,
     json,
-    retryAfter: headers.get('retry-after') ?? undefined,
+    retryAfter: header('retry-after'),
     etag,
-    date: headers.get('date') ?? undefined,
-    wantsJson,
-    accepted: response.ok ? readAccepted({ status, json, etag, location }, accepted) : undefined,
+    date: header('date'),
+    wantsJson: (request.headers.get('accept') ?? '').includes('json'),
+    accepted: ok ? readAccepted({ status, json, etag, location: header('location') }, accepted) : undefined,
   };
 }
 
-export function failureOf(error: unknown, signal: AbortSignal): Extract<Answer, { type: 'failure' }> {
+/** As Node shows a redirect that is not followed; a browser hides the status. */
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+
+function failureOf(error: unknown, signal: AbortSignal): Extract<Answer, { type: 'failure' }> {
   const { reason } = signal;
   const timedOut = signal.aborted && reason instanceof Error && reason.name === 'TimeoutError';
   return { type: 'failure', error, timedOut };

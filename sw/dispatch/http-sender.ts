@@ -62,13 +62,14 @@ export function httpSender<const F extends Families>(
   let isBatchRefused = false;
 
   const ask = async (build: () => BuildInput, family?: string, count?: number): Promise<Answer> => {
+    let request: Request;
     try {
-      const request = buildRequest(build());
-      const accepted = family === undefined ? undefined : routesOf(family)?.accepted;
-      return await exchange({ fetch, request, accepted, count });
+      request = buildRequest(build());
     } catch (error) {
       return neverLeft(error);
     }
+    const accepted = family === undefined ? undefined : routesOf(family)?.accepted;
+    return exchange({ fetch, request, accepted, count });
   };
 
   const send = (request: SendRequest, signal: AbortSignal): Promise<Answer> => {

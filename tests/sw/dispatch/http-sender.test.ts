@@ -300,7 +300,12 @@ describe('an answer', () => {
   });
 
   it('[D10] that never comes is a lost connection', async () => {
-    for (const answer of [() => Promise.reject(new TypeError('Failed to fetch')), () => Response.error()]) {
+    const nothing = () => undefined as never;
+    for (const answer of [
+      () => Promise.reject(new TypeError('Failed to fetch')),
+      () => Response.error(),
+      nothing,
+    ]) {
       const { send } = setUp({ answer });
       expect(judged(await send())).toMatchObject({ type: 'transient', scope: 'network', applied: 'maybe' });
     }
