@@ -4,21 +4,16 @@
  * `WorkerApi` must be safe to repeat. Nothing here knows what the calls mean.
  */
 import { transferHandlers, wrap } from 'comlink';
-import { decodeError, type WireError } from '../shared/error-transfer.ts';
-import { NoHostError } from '../shared/errors.ts';
-import {
-  type Acknowledgement,
-  agreeProtocol,
-  hostLockName,
-  PROTOCOL,
-  type WorkerApi,
-} from '../shared/protocol.ts';
+import { NoHostError } from '../shared/call-errors.ts';
+import { decodeError } from '../shared/error-transfer.ts';
+import { hostLockName, PROTOCOL, type WorkerApi } from '../shared/protocol.ts';
+import type { PageRealm } from './page-realm.ts';
 import { createCallEndpoint, type WorkerRef } from './worker-endpoint.ts';
 
 /** Past this without a word from the worker the message is posted again: a worker that crashed at its start lost it. */
 const ACKNOWLEDGE_MS = 3_000;
 /** Most calls are answered sooner, and then nobody asks for the lock at all. */
-const WATCH_AFTER_MS = 10;
+const WATCH_AFTER_MS = 100;
 const DEADLINE_MS = 15_000;
 
 export interface CallOptions {
@@ -33,99 +28,69 @@ export interface HostLink {
   call<T>(use: (api: WorkerApi) => Promise<T>, options?: CallOptions): Promise<T>;
 }
 
-export type After = (ms: number, callback: () => void) => () => void;
-
 export interface WorkerLinkDeps {
   /** The active worker, or the one that will be: may take as long as an installation. */
   readonly findWorker: () => Promise<WorkerRef>;
-  readonly after: After;
-  readonly locks: Pick<LockManager, 'request'> | undefined;
-  /** Told with every call that a host takes. */
-  readonly heard?: ((who: Acknowledgement) => void) | undefined;
+  readonly realm: Pick<PageRealm, 'navigator' | 'setTimeout' | 'clearTimeout'>;
 }
 
-export function createWorkerLink({ findWorker, after, locks, heard }: WorkerLinkDeps): HostLink {
-  const watch = locks && createHostWatch(locks);
+export function createWorkerLink({ findWorker, realm }: WorkerLinkDeps): HostLink {
   let protocol = PROTOCOL;
   receiveErrors();
 
   return {
     call: (use, { deadlineMs = DEADLINE_MS, unanswered } = {}) =>
       new Promise((resolve, reject) => {
-        const cleanup: (() => void)[] = [];
+        const cleanup = new Set<() => void>();
         let isOpen = true;
         let isPosted = false;
         let lastGone: string | undefined;
 
-        const finish = (settle: () => void): void => {
-          if (!isOpen) return;
+        const after = (ms: number, callback: () => void): (() => void) => {
+          const timer = realm.setTimeout(callback, ms);
+          const cancel = (): void => realm.clearTimeout(timer);
+          cleanup.add(cancel);
+          return cancel;
+        };
+        const finish = (): void => {
           isOpen = false;
           for (const clean of cleanup) clean();
-          settle();
         };
-        const fail = (error: unknown): void => finish(() => reject(error));
-        const giveUp = (error: unknown): void => fail((isPosted && unanswered?.()) || error);
-
-        const attempt = async (): Promise<void> => {
-          const worker = await findWorker().catch(giveUp);
-          if (!isOpen || !worker) return;
-          const stopWaiting = after(ACKNOWLEDGE_MS, start);
+        const giveUp = (error: unknown): void => {
+          finish();
+          reject((isPosted && unanswered?.()) || error);
+        };
+        const watch = (host: string): void => {
+          const abort = new AbortController();
+          cleanup.add(() => abort.abort());
+          realm.navigator.locks
+            ?.request(hostLockName(host), { mode: 'shared', signal: abort.signal }, () => {
+              lastGone = host;
+              attempt();
+            })
+            // Answered meanwhile, or refused: the deadline decides.
+            .catch(() => undefined);
+        };
+        const post = (worker: WorkerRef): void => {
+          if (!isOpen) return;
+          const stopWaiting = after(ACKNOWLEDGE_MS, attempt);
           const endpoint = createCallEndpoint(worker, protocol, (who) => {
             stopWaiting();
-            protocol = agreeProtocol(who.protocol) ?? PROTOCOL;
-            heard?.(who);
+            protocol = Math.min(who.protocol, PROTOCOL);
             // A host that answers although its lock is free says nothing by it; only the deadline is left then.
-            if (isOpen && watch && who.locked && who.host !== lastGone) {
-              const gone = (): void => {
-                lastGone = who.host;
-                start();
-              };
-              cleanup.push(after(WATCH_AFTER_MS, () => cleanup.push(watch(who.host, gone))));
-            }
+            if (who.locked && who.host !== lastGone) after(WATCH_AFTER_MS, () => watch(who.host));
           });
-          cleanup.push(stopWaiting, endpoint.close);
+          cleanup.add(endpoint.close);
           isPosted = true;
-          const value = await use(wrap<WorkerApi>(endpoint));
-          finish(() => resolve(value));
+          use(wrap<WorkerApi>(endpoint)).finally(finish).then(resolve, reject);
         };
-        const start = (): void => {
-          if (isOpen) attempt().catch(fail);
+        const attempt = (): void => {
+          findWorker().then(post, giveUp);
         };
 
-        cleanup.push(
-          after(deadlineMs, () =>
-            giveUp(new NoHostError(`No answer from the outbox's host within ${deadlineMs} ms`, { isPosted })),
-          ),
-        );
-        start();
+        after(deadlineMs, () => giveUp(new NoHostError('The outbox did not answer in time', { isPosted })));
+        attempt();
       }),
-  };
-}
-
-/** One shared request per host, however many calls wait for it, and none while nothing waits. */
-function createHostWatch(locks: Pick<LockManager, 'request'>) {
-  const watched = new Map<string, { readonly calls: Set<() => void>; readonly abort: AbortController }>();
-  return (host: string, gone: () => void): (() => void) => {
-    let entry = watched.get(host);
-    if (!entry) {
-      const calls = new Set<() => void>();
-      const abort = new AbortController();
-      entry = { calls, abort };
-      watched.set(host, entry);
-      locks
-        .request(hostLockName(host), { mode: 'shared', signal: abort.signal }, () => {
-          watched.delete(host);
-          for (const call of calls) call();
-        })
-        // Aborted because nothing waits any more, or refused: the deadline decides.
-        .catch(() => undefined);
-    }
-    const { calls, abort } = entry;
-    calls.add(gone);
-    return () => {
-      calls.delete(gone);
-      if (calls.size === 0 && watched.delete(host)) abort.abort();
-    };
   };
 }
 
@@ -134,8 +99,8 @@ function receiveErrors(): void {
   if (!original) return;
   transferHandlers.set('throw', {
     ...original,
-    deserialize(wire: unknown) {
-      throw decodeError(wire as WireError);
+    deserialize(wire) {
+      throw decodeError(wire);
     },
   });
 }

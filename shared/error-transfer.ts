@@ -3,10 +3,11 @@
  * errors survive; any other error keeps name and message; anything else that was thrown becomes plain data. The
  * form contains Comlink's own, so other users of Comlink in the same realm notice nothing.
  */
-import { ERROR_CLASSES, type ErrorData, HoldfastError } from './errors.ts';
+import { type Cure, type ErrorData, HoldfastError } from './call-errors.ts';
 
 interface WireHoldfast {
   readonly code: string;
+  readonly cure: Cure;
   readonly data: ErrorData;
   readonly cause?: WireError | undefined;
 }
@@ -73,21 +74,29 @@ export function encodeError(thrown: unknown, depth = 0): WireError {
     value: { name, message },
     holdfast: {
       code: thrown.code,
+      cure: thrown.cure,
       data,
       cause: cause === undefined || depth > 2 ? undefined : encodeError(cause, depth + 1),
     },
   };
 }
 
-export function decodeError(wire: WireError): unknown {
+/** An error of Holdfast as it arrives; `instanceof` goes by its code, one of a newer release's included. */
+class ArrivedError extends HoldfastError {
+  readonly code = '';
+}
+
+/** From the wire form; whatever else came over the line is the thrown value itself. */
+export function decodeError(wire: unknown): unknown {
+  if (!isWireError(wire)) return wire;
   if (!wire.isError) return wire.value;
   const { value, holdfast } = wire;
   if (!holdfast) return Object.assign(new Error(value.message), value);
-  const { code, data, cause } = holdfast;
-  const Known = Object.hasOwn(ERROR_CLASSES, code) ? ERROR_CLASSES[code] : undefined;
+  const { code, cure, data, cause } = holdfast;
   const options = cause && { cause: decodeError(cause) };
-  // A newer release's error has no class here; its code and data are what a caller can act on.
-  return Known
-    ? new Known(value.message, data, options)
-    : Object.assign(new Error(value.message, options), { name: value.name, code, data });
+  return Object.assign(new ArrivedError(value.message, data, options), { code, cure });
+}
+
+function isWireError(wire: unknown): wire is WireError {
+  return typeof wire === 'object' && wire !== null && 'isError' in wire;
 }

@@ -1,26 +1,11 @@
 /**
- * Every class a caller may catch, grouped by cure (W15). Each has a literal `code` and plain `data`, so that
- * it crosses the line between page and worker as what it is. `name` is made from the code, because minifiers
- * rename classes: `quota` is `QuotaError`.
+ * Every class a caller may catch, grouped by cure (W15). Each has a literal `code` and plain `data`, so that it
+ * crosses the line between page and worker as what it is. `name` is made from the code, because minifiers rename
+ * classes: `quota` is `QuotaError`.
  */
-export type ErrorData = Readonly<Record<string, unknown>>;
+import { BadInputError, HoldfastError, RefusedError, TryAgainError } from './call-errors.ts';
 
-export abstract class HoldfastError extends Error {
-  abstract readonly code: string;
-  readonly data: ErrorData;
-
-  constructor(message: string, data: ErrorData = {}, options?: ErrorOptions) {
-    super(message, options);
-    this.data = data;
-  }
-
-  override get name(): string {
-    return `_${this.code}_error`.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-  }
-}
-
-/** The call is wrong; nothing was stored; the same call will fail again. */
-export abstract class BadInputError extends HoldfastError {}
+export * from './call-errors.ts';
 
 /** Names the path of the first thing that is wrong with a command (R46). */
 export class InvalidCommandError extends BadInputError {
@@ -44,9 +29,6 @@ export class UnknownFamilyError extends BadInputError {
 export class InvalidOptionError extends BadInputError {
   readonly code = 'invalid_option';
 }
-
-/** The command is well formed but what is stored forbids it; nothing changed. */
-export abstract class RefusedError extends HoldfastError {}
 
 /** An id that was used for other content, or under another key (R9, R11). */
 export class IdentityConflictError extends RefusedError {
@@ -76,14 +58,6 @@ export class UnknownRowError extends RefusedError {
 export class CancelledError extends RefusedError {
   readonly code = 'cancelled';
 }
-/** The owner is not signed in here (R46, W30). */
-export class SignedOutError extends RefusedError {
-  readonly code = 'signed_out';
-}
-
-/** Nothing was stored; the same call may well succeed later. */
-export abstract class TryAgainError extends HoldfastError {}
-
 /** Others kept changing the same key until the deadline (R42). */
 export class OutboxContentionError extends TryAgainError {
   readonly code = 'outbox_contention';
@@ -104,10 +78,6 @@ export class StoreTimeoutError extends TryAgainError {
 export class QuotaError extends TryAgainError {
   readonly code = 'quota';
 }
-/** No worker and no page host could be reached before the deadline (W11, W13). */
-export class NoHostError extends TryAgainError {
-  readonly code = 'no_host';
-}
 /** The other end speaks no protocol version that this one knows (W14). */
 export class ProtocolError extends TryAgainError {
   readonly code = 'protocol';
@@ -122,45 +92,7 @@ export class RowsRemainError extends HoldfastError {
   readonly code = 'rows_remain';
 }
 
-/** It may have been stored: repeat with the same id, or cancel it (W11). `data.id` is the id. */
-export class EnqueueUnknownError extends HoldfastError {
-  readonly code = 'enqueue_unknown';
-}
 /** The end of a commit could not be found out, not even by re-reading (S11). */
 export class CommitUnknownError extends HoldfastError {
   readonly code = 'commit_unknown';
 }
-
-export type HoldfastErrorClass = new (
-  message: string,
-  data?: ErrorData,
-  options?: ErrorOptions,
-) => HoldfastError;
-
-/** By code, for the transfer across the line. */
-export const ERROR_CLASSES: Readonly<Record<string, HoldfastErrorClass>> = {
-  invalid_command: InvalidCommandError,
-  invalid_body: InvalidBodyError,
-  unencodable_body: UnencodableBodyError,
-  body_too_large: BodyTooLargeError,
-  unknown_family: UnknownFamilyError,
-  invalid_option: InvalidOptionError,
-  identity_conflict: IdentityConflictError,
-  target_deleted: TargetDeletedError,
-  no_such_target: NoSuchTargetError,
-  overtaken: OvertakenError,
-  wrong_state: WrongStateError,
-  unknown_row: UnknownRowError,
-  cancelled: CancelledError,
-  signed_out: SignedOutError,
-  outbox_contention: OutboxContentionError,
-  outbox_unavailable: OutboxUnavailableError,
-  idb_blocked: IdbBlockedError,
-  store_timeout: StoreTimeoutError,
-  quota: QuotaError,
-  no_host: NoHostError,
-  protocol: ProtocolError,
-  unknown_call: UnknownCallError,
-  enqueue_unknown: EnqueueUnknownError,
-  commit_unknown: CommitUnknownError,
-};

@@ -126,7 +126,7 @@ export type Settled =
       readonly id: string;
       readonly via?: readonly string[] | undefined;
     }
-  | { readonly type: 'not_found'; readonly id: string };
+  | { readonly type: 'not_found'; readonly id: string; readonly via?: readonly string[] | undefined };
 
 export type StateCounts = Readonly<Record<RowState, number>>;
 

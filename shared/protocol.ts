@@ -22,6 +22,7 @@ import type { CommandInput } from './command.ts';
 import type { FlushResult, OutcomeEnd, OutcomeRow, Settled, StateCounts, StoppedBy } from './outcome.ts';
 import type { Receipt } from './receipt.ts';
 import type { AttemptData, RowIdentity } from './row.ts';
+import type { SnapshotOffer, SnapshotPage } from './snapshot.ts';
 
 export const PROTOCOL = 1;
 export const RELEASE = '0.1.0';
@@ -70,6 +71,8 @@ export interface HostFacts {
   readonly host: string;
   readonly kind: 'worker' | 'page';
   readonly activeOwner: string | undefined;
+  /** The database was lost: the page hands over its snapshot of the active owner before its first command (S31). */
+  readonly awaitsSnapshot: boolean;
   readonly triggers: Triggers;
 }
 
@@ -126,14 +129,16 @@ export interface ViewPage {
   readonly counts: StateCounts;
 }
 
-/** An outcome without what the page can say itself: the owner, and what a receipt repeats of its row. */
+/** A receipt without what it repeats of its row; what differs from that is named. */
+export type WireReceipt = Omit<Receipt, 'id' | 'kind' | 'target'> &
+  Partial<Pick<Receipt, 'id' | 'kind' | 'target'>>;
+
+/** An outcome without what the page can say itself: the owner, and an origin that is the id. */
 export type WireOutcome = {
   readonly row: Omit<OutcomeRow, 'owner' | 'origin'> & { readonly origin?: string };
 } & (
   | Exclude<OutcomeEnd, { readonly type: 'committed' }>
-  | (Omit<Extract<OutcomeEnd, { readonly type: 'committed' }>, 'receipt'> & {
-      readonly receipt: Omit<Receipt, 'id' | 'kind' | 'target'> & Partial<Receipt>;
-    })
+  | (Omit<Extract<OutcomeEnd, { readonly type: 'committed' }>, 'receipt'> & { readonly receipt: WireReceipt })
 );
 
 export type WireEntry = WireOutcome & {
@@ -168,12 +173,14 @@ export type Broadcast =
       readonly stoppedBy?: StoppedBy | undefined;
       readonly wakeAt?: number | undefined;
       readonly accepted?: readonly string[] | undefined;
+      /** The device is full: the room kept to drain with was given up (S17). */
+      readonly isFull?: boolean | undefined;
     }
   /** A host has started: whatever another one had not told any more must be read. */
   | { readonly type: 'host'; readonly host: string }
   | { readonly type: 'triggers'; readonly triggers: Triggers }
-  /** Another owner signed in, or nobody is; `discarded` rows of an owner must not be shown or mirrored again. */
-  | { readonly type: 'owner'; readonly active: string | undefined; readonly discarded?: string | undefined }
+  /** Who is signed in now; rows of the owner in `discarded` must not be shown or mirrored again. */
+  | { readonly type: 'active'; readonly active: string | undefined; readonly discarded?: string | undefined }
   /** The host needs headers for an owner and has none, or what it had was refused (W31). */
   | { readonly type: 'credentials'; readonly owner: string; readonly refused: boolean };
 
@@ -188,10 +195,13 @@ export interface HandedCredentials {
   readonly account?: string | undefined;
 }
 
+/** A page's own: asked for headers, `refused` after the last ones were answered with 401. `undefined`: signed out. */
+export type HandCredentials = (owner: string, refused: boolean) => Promise<HandedCredentials | undefined>;
+
 /** What a host answers. Every call is safe to repeat (W11), and none takes longer than half a minute. */
 export interface WorkerApi {
   hello(page: { readonly protocol: number; readonly release: string }): Promise<HostFacts>;
-  signIn(owner: string): Promise<void>;
+  signIn(owner: string): Promise<{ readonly awaitsSnapshot: boolean }>;
   signOut(owner: string, policy: SignOutPolicy): Promise<SignedOut>;
   enqueue(command: CommandInput, deadlineMs: number): Promise<Enqueued>;
   cancel(owner: string, id: string): Promise<Cancelled>;
@@ -220,6 +230,10 @@ export interface WorkerApi {
   settled(owner: string, id: string): Promise<Settled | Waiting>;
   explain(owner: string, id: string): Promise<ExplainedRow | undefined>;
   exportOwner(owner: string): Promise<ExportedOutbox>;
+  /** What this page has of the owner's snapshot, where the host awaits it (S31). */
+  offerSnapshot(owner: string, offer: SnapshotOffer): Promise<{ readonly restored: number }>;
+  /** What a page writes into its snapshot: rows of `ids` that still stand, or all of the owner's (S20). */
+  readSnapshot(owner: string, ids: readonly string[] | undefined): Promise<SnapshotPage>;
   /** Answers a `credentials` broadcast, or hands them over unasked. `undefined`: nobody is signed in. */
   giveCredentials(owner: string, credentials: HandedCredentials | undefined): Promise<void>;
 }

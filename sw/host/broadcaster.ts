@@ -19,6 +19,8 @@ export interface Broadcaster {
 export interface BroadcasterDeps {
   readonly channel: { postMessage(message: readonly Broadcast[]): void };
   readonly timers: Timers;
+  /** Whether the device is full (S17). */
+  readonly isFull?: (() => boolean) | undefined;
 }
 
 /** A frame: long enough to gather a burst, and nobody would see it sooner. */
@@ -26,7 +28,7 @@ const GATHER_MS = 16;
 /** Between two words about a drain that goes on; its changes carry the counts. */
 const PROGRESS_MS = 100;
 
-export function createBroadcaster({ channel, timers }: BroadcasterDeps): Broadcaster {
+export function createBroadcaster({ channel, timers, isFull }: BroadcasterDeps): Broadcaster {
   let waiting: Broadcast[] = [];
   /** The newest word about each owner's drain that has not been told. */
   const untold = new Map<string, DrainProgress>();
@@ -47,7 +49,8 @@ export function createBroadcaster({ channel, timers }: BroadcasterDeps): Broadca
   const tellProgress = (): void => {
     cancelProgress?.();
     cancelProgress = undefined;
-    for (const progress of untold.values()) waiting.push({ type: 'progress', ...progress });
+    for (const progress of untold.values())
+      waiting.push({ type: 'progress', ...progress, ...(isFull?.() && { isFull: true }) });
     untold.clear();
     gather();
   };

@@ -12,7 +12,7 @@ export interface PageCredentials extends Credentials {
 }
 
 export interface PageCredentialsDeps {
-  readonly timers: Timers;
+  readonly after: Timers['after'];
   readonly hasPages: () => Promise<boolean>;
   /** Asks every page of this owner; whoever has them calls `giveCredentials`. */
   readonly ask: (owner: string, refused: boolean) => void;
@@ -20,7 +20,7 @@ export interface PageCredentialsDeps {
 
 const PATIENCE_MS = 4_000;
 
-export function createPageCredentials({ timers, hasPages, ask }: PageCredentialsDeps): PageCredentials {
+export function createPageCredentials({ after, hasPages, ask }: PageCredentialsDeps): PageCredentials {
   const known = new Map<string, CredentialsOffer>();
   const asking = new Map<
     string,
@@ -32,7 +32,7 @@ export function createPageCredentials({ timers, hasPages, ask }: PageCredentials
     if (current) return current.offer;
     let settle = (): void => undefined;
     const offer = new Promise<CredentialsOffer>((resolve, reject) => {
-      const cancel = timers.after(PATIENCE_MS, () => {
+      const cancel = after(PATIENCE_MS, () => {
         asking.delete(owner);
         reject(new Error('No page answered when it was asked for credentials'));
       });

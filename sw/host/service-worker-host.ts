@@ -33,6 +33,7 @@ export interface WorkerRealm {
   readonly location: { readonly origin: string };
   readonly navigator: { readonly onLine: boolean };
   readonly registration: {
+    readonly scope: string;
     readonly sync?: SyncManagerLike | undefined;
     readonly periodicSync?:
       | { register(tag: string, options: { readonly minInterval: number }): Promise<void> }
@@ -52,8 +53,6 @@ export interface ServiceWorkerHostDeps {
   readonly timers: Timers;
   readonly ids: Ids;
   readonly broadcaster: Broadcaster;
-  /** Whether the host's lock is held, once that is known (C6). */
-  readonly locked: Promise<boolean>;
   readonly makeDoorbell: MakeDoorbell;
   readonly giveCredentials: (owner: string, credentials: HandedCredentials | undefined) => void;
 }
@@ -135,12 +134,12 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
     }),
     ring,
     start,
-    ownerChanged: (active, discarded) => tell({ type: 'owner', active, discarded }),
+    ownerChanged: (active, discarded) => tell({ type: 'active', active, discarded }),
     giveCredentials: deps.giveCredentials,
   });
   const endpoint = createMessageEndpoint(api, {
     origin: realm.location.origin,
-    identity: deps.locked.then((locked) => ({ release: RELEASE, host: engine.host, locked })),
+    identity: engine.locked.then((locked) => ({ release: RELEASE, host: engine.host, locked })),
   });
 
   realm.addEventListener('message', (event) => {
@@ -154,7 +153,7 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
   });
   engine.onChange(deps.broadcaster.change);
   engine.onProgress(deps.broadcaster.progress);
-  tell({ type: 'host', host: engine.host });
+  void engine.locked.then(() => tell({ type: 'host', host: engine.host }));
   timers.after(START_DELAY_MS, () => void start('start'));
   periodicSync?.register(name, { minInterval: PERIOD_MS }).then(
     () => {

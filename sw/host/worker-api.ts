@@ -6,6 +6,7 @@ import type { FlushCause } from '../../shared/answers.ts';
 import { SignedOutError } from '../../shared/errors.ts';
 import type { FlushResult } from '../../shared/outcome.ts';
 import type { FlushAnswer, HandedCredentials, HostFacts, WorkerApi } from '../../shared/protocol.ts';
+import type { SnapshotOffer } from '../../shared/snapshot.ts';
 import type { Engine } from '../engine.ts';
 import type { Clock, Timers } from '../environment.ts';
 import { toViewRow } from './view-row.ts';
@@ -14,7 +15,7 @@ export interface WorkerApiDeps {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly facts: () => Omit<HostFacts, 'activeOwner'>;
+  readonly facts: () => Omit<HostFacts, 'activeOwner' | 'awaitsSnapshot'>;
   /** Flushes the active owner and keeps the host alive for it. */
   readonly ring: (cause: FlushCause) => Promise<FlushResult | undefined>;
   /** The same for a trigger nobody waits for; never rejects. */
@@ -61,11 +62,16 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
   };
 
   return {
-    hello: async () => ({ ...deps.facts(), activeOwner: await engine.activeOwner() }),
+    async hello() {
+      const activeOwner = await engine.activeOwner();
+      const awaitsSnapshot = activeOwner !== undefined && (await engine.awaitsSnapshot(activeOwner));
+      return { ...deps.facts(), activeOwner, awaitsSnapshot };
+    },
     signIn: thenStart('sign_in', async (owner) => {
       const before = await engine.activeOwner();
       await engine.signIn(owner);
       if (before !== owner) deps.ownerChanged(owner);
+      return { awaitsSnapshot: await engine.awaitsSnapshot(owner) };
     }),
     async signOut(owner, policy) {
       const answer = await engine.signOut(owner, policy);
@@ -115,6 +121,11 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
     settled: own((owner, id: string) => engine.settled(owner, id)),
     explain: own((owner, id: string) => engine.explain(owner, id)),
     exportOwner: own((owner) => engine.exportOwner(owner)),
+    offerSnapshot: thenStart(
+      'connect',
+      own((owner, offer: SnapshotOffer) => engine.offerSnapshot(owner, offer)),
+    ),
+    readSnapshot: own((owner, ids: readonly string[] | undefined) => engine.readSnapshot(owner, ids)),
     giveCredentials: thenStart('sign_in', async (owner, credentials) =>
       deps.giveCredentials(owner, credentials),
     ),

@@ -3,10 +3,12 @@ import { createWorkerLink, type HostLink } from '../../client/worker-link.ts';
 import type { Enqueued } from '../../shared/answers.ts';
 import type { CommandInput } from '../../shared/command.ts';
 import { EnqueueUnknownError, IdentityConflictError, NoHostError } from '../../shared/errors.ts';
-import type { Acknowledgement, WorkerApi } from '../../shared/protocol.ts';
+import type { WorkerApi } from '../../shared/protocol.ts';
 import { createWorkerApi } from '../../sw/host/worker-api.ts';
 import { createManualClock } from '../../sw/testing/manual-clock.ts';
 import { createFakeEngine } from '../support/fake-engine.ts';
+import { createFakeLocks } from '../support/fake-locks.ts';
+import { createFakeRealm } from '../support/fake-realm.ts';
 import { createFakeWorker, type FakeWorker, type FakeWorkerOptions } from '../support/worker-line.ts';
 
 const closing: FakeWorker[] = [];
@@ -48,14 +50,9 @@ function line(
     return { ...api, ...change(api, host, isRunning) };
   }, options);
   closing.push(worker);
-  const heard: Acknowledgement[] = [];
-  const link = createWorkerLink({
-    findWorker: async () => worker,
-    after: clock.after,
-    locks: worker.locks,
-    heard: (who) => heard.push(who),
-  });
-  return { clock, engine, worker, link, heard };
+  const realm = createFakeRealm(clock, { locks: worker.locks });
+  const link = createWorkerLink({ findWorker: async () => worker, realm });
+  return { clock, engine, worker, link };
 }
 
 const enqueue = (link: HostLink, id: string, deadlineMs?: number): Promise<Enqueued> =>
@@ -68,10 +65,13 @@ const never = <T>(): Promise<T> => new Promise(() => undefined);
 
 describe('a call over the line', () => {
   it('[W10] is answered on a port of its own, and the host says who it is first', async () => {
-    const { clock, link, heard, worker } = line();
+    const { clock, link, worker } = line();
     const facts = await clock.until(link.call((api) => api.hello({ protocol: 1, release: 'r1' })));
     expect(facts).toMatchObject({ host: 'worker-1', activeOwner: 'ann' });
-    expect(heard).toEqual([{ holdfast: 'has', protocol: 1, release: 'r1', host: 'worker-1', locked: true }]);
+    expect(worker.told).toEqual([
+      { holdfast: 'has', protocol: 1, release: 'r1', host: 'worker-1', locked: true },
+      expect.objectContaining({ type: 'RAW' }),
+    ]);
     expect(worker.received).toHaveLength(1);
   });
 
@@ -101,11 +101,11 @@ describe('a call over the line', () => {
       }));
       const call = enqueue(link, 'i1');
       await clock.settle(10);
-      await clock.advance(20);
+      await clock.advance(150);
       worker.stop();
       await clock.settle(10);
       const answer = await call;
-      expect(clock.now()).toBe(createManualClock().now() + 20);
+      expect(clock.now()).toBe(createManualClock().now() + 150);
       expect(worker.starts).toBe(2);
       expect(answer.action).toBe(stores ? 'existing' : 'queued');
       expect([...engine.stored.keys()]).toEqual(['i1']);
@@ -150,7 +150,7 @@ describe('a call over the line', () => {
 
   it('[W11, W13] where no worker is found in time nothing was stored, and the error says so', async () => {
     const clock = createManualClock();
-    const link = createWorkerLink({ findWorker: () => never(), after: clock.after, locks: undefined });
+    const link = createWorkerLink({ findWorker: () => never(), realm: createFakeRealm(clock) });
     const failure = enqueue(link, 'i1').catch((error: unknown) => error);
     await clock.advance(15_000);
     expect(await failure).toBeInstanceOf(NoHostError);
@@ -174,16 +174,12 @@ describe('a call over the line', () => {
       locked: true,
     });
     closing.push(worker);
-    // Another browser profile's locks, say: every lock looks free here.
-    const { createFakeLocks } = await import('../support/fake-locks.ts');
-    const link = createWorkerLink({
-      findWorker: async () => worker,
-      after: clock.after,
-      locks: createFakeLocks(),
-    });
+    // Every lock looks free here.
+    const realm = createFakeRealm(clock, { locks: createFakeLocks() });
+    const link = createWorkerLink({ findWorker: async () => worker, realm });
     const failure = enqueue(link, 'i1', 10_000).catch((error: unknown) => error);
     await clock.settle(10);
-    await clock.advance(100);
+    await clock.advance(200);
     expect(worker.received).toHaveLength(2);
     await clock.advance(10_000);
     expect(await failure).toBeInstanceOf(EnqueueUnknownError);
@@ -234,18 +230,20 @@ describe('a call over the line', () => {
     expect(worker.locks.requestCount).toBe(0);
   });
 
-  it('[A75, W10] calls that wait together watch one lock, and drop it when the last one is answered', async () => {
-    const answers: (() => void)[] = [];
+  it('[A75, W10] a call that takes long watches one lock, and no longer once it is answered', async () => {
+    let answer = (): void => undefined;
     const { clock, link, worker } = line((api) => ({
-      enqueue: (input, ms) => new Promise((resolve) => answers.push(() => resolve(api.enqueue(input, ms)))),
+      enqueue: (input, ms) =>
+        new Promise((resolve) => {
+          answer = () => resolve(api.enqueue(input, ms));
+        }),
     }));
-    const calls = Array.from({ length: 100 }, (_, n) => enqueue(link, `i${n}`));
+    const call = enqueue(link, 'i1');
     await clock.settle(10);
-    await clock.advance(100);
-    expect(worker.locks.requestCount).toBe(1);
-    expect(worker.locks.waitingCount).toBe(1);
-    for (const answer of answers) answer();
-    await Promise.all(calls);
+    await clock.advance(1_000);
+    expect([worker.locks.requestCount, worker.locks.waitingCount]).toEqual([1, 1]);
+    answer();
+    await call;
     await clock.settle();
     expect(worker.locks.waitingCount).toBe(0);
   });

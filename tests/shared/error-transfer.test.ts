@@ -1,20 +1,51 @@
 import { describe, expect, it } from 'vitest';
 import { decodeError, encodeError } from '../../shared/error-transfer.ts';
-import {
-  ERROR_CLASSES,
+import * as errors from '../../shared/errors.ts';
+
+const {
+  BadInputError,
+  EnqueueUnknownError,
+  HoldfastError,
   InvalidBodyError,
+  NoHostError,
   QuotaError,
+  RefusedError,
   TryAgainError,
   UnknownRowError,
-} from '../../shared/errors.ts';
+} = errors;
+const BASES = [HoldfastError, BadInputError, RefusedError, TryAgainError];
+const CLASSES = Object.values(errors).filter((Class) => !BASES.some((Base) => Base === Class));
 
 const cross = (thrown: unknown): unknown => decodeError(structuredClone(encodeError(thrown)));
 
 describe('errors across the line', () => {
-  it.each(Object.entries(ERROR_CLASSES))('[W15] %s keeps class, code, message and data', (code, Class) => {
-    const crossed = cross(new Class('what was wrong', { id: 'i1', list: [1, 'two'] }));
+  it.each(CLASSES)('[W15] %o keeps class, code, message and data', (Class) => {
+    const { code } = Reflect.construct(Class, ['']);
+    const crossed = cross(Reflect.construct(Class, ['what was wrong', { id: 'i1', list: [1, 'two'] }]));
     expect(crossed).toBeInstanceOf(Class);
     expect(crossed).toMatchObject({ code, message: 'what was wrong', data: { id: 'i1', list: [1, 'two'] } });
+    expect(CLASSES.filter((Other) => crossed instanceof Other)).toEqual([Class]);
+  });
+
+  it.each([
+    { error: new QuotaError('a'), is: [HoldfastError, TryAgainError] },
+    { error: new InvalidBodyError('b'), is: [HoldfastError, BadInputError] },
+    { error: new UnknownRowError('c'), is: [HoldfastError, RefusedError] },
+    { error: new EnqueueUnknownError('d'), is: [HoldfastError] },
+  ])('[W15] $error.code keeps its base class, so that one cure fits all of it', ({ error, is }) => {
+    expect(BASES.filter((Base) => error instanceof Base)).toEqual(is);
+    expect(BASES.filter((Base) => cross(error) instanceof Base)).toEqual(is);
+  });
+
+  it.each([
+    new Error('plain'),
+    undefined,
+    null,
+    'quota',
+    { code: 'quota' },
+    new DOMException('', 'QuotaExceededError'),
+  ])('[W15] %o is none of Holdfast’s errors', (value) => {
+    expect([...CLASSES, ...BASES].filter((Class) => value instanceof Class)).toEqual([]);
   });
 
   it('[W15] the name of a class does not depend on what a minifier called it', () => {
@@ -72,14 +103,12 @@ describe('errors across the line', () => {
     expect(cross(thrown)).toEqual(is);
   });
 
-  it('[W14, W15] an error of a newer release keeps code and data although it has no class here', () => {
-    const wire = encodeError(new QuotaError('later', { a: 1 }));
+  it('[W14, W15] an error of a newer release keeps code, data and cure although it has no class here', () => {
+    const wire = encodeError(new NoHostError('later', { a: 1 }));
     if (!wire.isError || !wire.holdfast) throw new Error('encoded as something else');
-    const newer = {
-      ...wire,
-      value: { ...wire.value, name: 'NewerError' },
-      holdfast: { ...wire.holdfast, code: 'newer' },
-    };
-    expect(decodeError(newer)).toMatchObject({ name: 'NewerError', code: 'newer', data: { a: 1 } });
+    const arrived = decodeError({ ...wire, holdfast: { ...wire.holdfast, code: 'newer' } });
+    expect(arrived).toMatchObject({ name: 'NewerError', code: 'newer', data: { a: 1 } });
+    expect(arrived).toBeInstanceOf(TryAgainError);
+    expect(arrived).not.toBeInstanceOf(NoHostError);
   });
 });

@@ -14,6 +14,8 @@ export interface FakeWorker {
   readonly starts: number;
   /** Messages that reached a running worker. */
   readonly received: readonly unknown[];
+  /** What went back through the ports. */
+  readonly told: readonly unknown[];
   /** The next messages are lost with a worker that crashes before it looks at them. */
   loseNext(count: number): void;
   readonly openCount: number;
@@ -35,6 +37,7 @@ export function createFakeWorker(
   const locks = createFakeLocks();
   const { port1, port2 } = new MessageChannel();
   const received: unknown[] = [];
+  const told: unknown[] = [];
   let running:
     | { readonly endpoint: MessageEndpoint; isRunning: boolean; readonly end: () => void }
     | undefined;
@@ -68,7 +71,9 @@ export function createFakeWorker(
     // What a stopped worker still computes reaches nobody.
     const muted = ports.map((port) => ({
       postMessage(message: unknown, transfer?: Transferable[]) {
-        if (life.isRunning) port.postMessage(message, transfer ?? []);
+        if (!life.isRunning) return;
+        told.push(message);
+        port.postMessage(message, transfer ?? []);
       },
     }));
     void life.endpoint.receive({ data, origin: 'https://app.test', ports: muted });
@@ -87,6 +92,7 @@ export function createFakeWorker(
       return starts;
     },
     received,
+    told,
     loseNext(count) {
       losing = count;
     },

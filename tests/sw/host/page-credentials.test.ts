@@ -6,7 +6,7 @@ function desk(pages = true) {
   const clock = createManualClock();
   const asked: (readonly [string, boolean])[] = [];
   const credentials = createPageCredentials({
-    timers: clock,
+    after: clock.after,
     hasPages: async () => pages,
     ask: (owner, refused) => asked.push([owner, refused]),
   });

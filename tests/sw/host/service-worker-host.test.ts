@@ -25,7 +25,10 @@ function worker(overrides: Partial<Engine> = {}, { hasSync = true } = {}) {
     realm: {
       location: { origin: ORIGIN },
       navigator: { onLine: true },
-      registration: hasSync ? { sync: { register, getTags: async () => registered } } : {},
+      registration: {
+        scope: `${ORIGIN}/`,
+        sync: hasSync ? { register, getTags: async () => registered } : undefined,
+      },
       addEventListener: (type, listener) => listeners[type].push(listener),
     },
     engine,
@@ -36,7 +39,6 @@ function worker(overrides: Partial<Engine> = {}, { hasSync = true } = {}) {
       channel: { postMessage: (message) => told.push(...message) },
       timers: clock,
     }),
-    locked: Promise.resolve(true),
     makeDoorbell(name, given) {
       onSync = given;
       return { registerSync: () => register(`workbox-background-sync:${name}`) };
@@ -280,14 +282,15 @@ describe('the Service Worker host', () => {
     await clock.settle();
     post('signOut', 'bob', 'discard');
     await clock.settle();
-    expect(told.filter(({ type }) => type === 'owner')).toEqual([
-      { type: 'owner', active: 'bob', discarded: undefined },
-      { type: 'owner', active: undefined, discarded: 'bob' },
+    expect(told.filter(({ type }) => type === 'active')).toEqual([
+      { type: 'active', active: 'bob', discarded: undefined },
+      { type: 'active', active: undefined, discarded: 'bob' },
     ]);
   });
 
   it('[W3, W18] a started host announces itself, and tells the changes of its engine', async () => {
     const { clock, engine, told } = worker();
+    await clock.settle();
     engine.emitChange({ removed: ['i1'] });
     engine.emitProgress({ running: true, done: 0, total: 2 });
     await clock.advance(16);

@@ -1,0 +1,80 @@
+/**
+ * Finds or registers the worker, or runs the engine in the page where there is none, signs the owner in, and answers
+ * the typed outbox (W13, W17, W40).
+ */
+import { NoHostError } from '../shared/call-errors.ts';
+import type { Families, OutboxDefinition } from '../shared/family.ts';
+import { type HandCredentials, PROTOCOL, RELEASE } from '../shared/protocol.ts';
+import { activeWorker } from './find-worker.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
+import type { PageHostSetup } from './page-host.ts';
+import type { PageRealm } from './page-realm.ts';
+import { createWorkerLink, type HostLink } from './worker-link.ts';
+
+export interface ConnectOptions<F extends Families = Families> {
+  /** The worker's script, which is registered; a registration of your own; or `page` for the engine in the page. */
+  readonly worker: string | URL | ServiceWorkerRegistration;
+  /** Options for registering a script. */
+  readonly registration?: RegistrationOptions | undefined;
+  /** Who is signed in. Without it the page shows whoever is. */
+  readonly owner?: string | undefined;
+  /** What `startOutbox` is given in the worker, for the engine in the page where workers cannot be had (W40). */
+  readonly fallback?: (() => PageHostSetup<F> | Promise<PageHostSetup<F>>) | undefined;
+  /** Headers for a worker that asks pages for them (W31). `refused`: the last ones were answered with 401. */
+  readonly credentials?: HandCredentials | undefined;
+  /** The outbox's name, where an origin has several. Default `holdfast`. */
+  readonly name?: string | undefined;
+  /** How long an installation may take, in ms (W13). Default 15,000. */
+  readonly connectMs?: number | undefined;
+  /** Given by tests. */
+  readonly realm?: PageRealm | undefined;
+}
+
+/** @throws NoHostError when neither a worker nor the page can be the host */
+export async function connectOutbox<const F extends Families>(
+  definition: OutboxDefinition<F>,
+  {
+    worker,
+    registration: registrationOptions,
+    owner,
+    fallback,
+    credentials,
+    name = 'holdfast',
+    connectMs,
+    realm = window,
+  }: ConnectOptions<F>,
+): Promise<Outbox<F>> {
+  const connect = async (link: HostLink): Promise<Outbox<F>> => {
+    const hello = { protocol: PROTOCOL, release: RELEASE };
+    const facts = await link.call((api) => api.hello(hello), { deadlineMs: connectMs });
+    return createOutbox(definition, { link, facts, realm, name, credentials });
+  };
+  const register = async (): Promise<ServiceWorkerRegistration> => {
+    if (typeof worker === 'object' && 'active' in worker) return worker;
+    const container = realm.navigator.serviceWorker;
+    if (!container) throw new NoHostError('There are no service workers here');
+    return await container.register(worker, registrationOptions);
+  };
+  const connectWorker = async (): Promise<Outbox<F>> => {
+    let registration = await register();
+    return await connect(
+      createWorkerLink({
+        realm,
+        async findWorker() {
+          // Unregistered meanwhile, by the app or by a person who cleared data.
+          if (!registration.active) registration = await register();
+          return activeWorker(registration);
+        },
+      }),
+    );
+  };
+  const connectPage = async (cause: unknown): Promise<Outbox<F>> => {
+    if (!fallback) throw new NoHostError('No worker can be had, and there is no `fallback`', {}, { cause });
+    const { createPageHost } = await import('./page-host.ts');
+    return await connect(createPageHost(definition, name, await fallback()));
+  };
+
+  const outbox = await (worker === 'page' ? connectPage(undefined) : connectWorker().catch(connectPage));
+  if (owner !== undefined) await outbox.signIn(owner);
+  return outbox;
+}

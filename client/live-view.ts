@@ -1,0 +1,177 @@
+/**
+ * What an owner's outbox looks like right now, as a `subscribe`/`getSnapshot` store (W18). Follows the numbered
+ * changes that hosts broadcast, reads everything anew when one is missing, and publishes at most once per frame. It
+ * knows rows and counts; outcomes and payloads are elsewhere.
+ */
+import type { Broadcast, ViewPage, ViewRow } from '../shared/protocol.ts';
+import type { PageRealm } from './page-realm.ts';
+import type { LiveView, ViewSnapshot } from './view-snapshot.ts';
+
+export type ChangeMessage = Extract<Broadcast, { readonly type: 'change' }>;
+
+export interface OwnerView extends LiveView {
+  /** Answers whether changes before this one were missed. */
+  take(change: ChangeMessage): boolean;
+  /** The same question to the host: one was gone, or this page was frozen. */
+  check(): Promise<boolean>;
+  /** Merges what is known from elsewhere. */
+  note(part: Partial<ViewSnapshot>): void;
+  /** Begins anew for another owner. */
+  show(owner: string | undefined): void;
+}
+
+const PAGE = 1_000;
+const FRAME_MS = 16;
+const TRY_AGAIN_MS = 5_000;
+
+/** A patch names all that may have changed and is set; what it leaves out is unset, or as a claim sets it. */
+const UNSET = {
+  state: 'sending',
+  doubt: true,
+  blockedCode: undefined,
+  successorOf: undefined,
+  notBefore: undefined,
+  overtakenBy: undefined,
+  conflict: undefined,
+  recovery: undefined,
+  noticed: undefined,
+  lastErrorCode: undefined,
+} as const;
+
+export function createLiveView(
+  empty: ViewSnapshot,
+  readPage: (after: number | undefined, limit: number) => Promise<ViewPage>,
+  realm: Pick<PageRealm, 'setTimeout'>,
+): OwnerView {
+  const listeners = new Set<() => void>();
+  let rows = new Map<string, ViewRow>();
+  /** Ids of rows that differ from the snapshot's. */
+  let touched = new Set<string>();
+  /** Changes that came during a reading; `undefined` while none is under way. */
+  let held: ChangeMessage[] | undefined;
+  let isStale = true;
+  let isPublishing = false;
+  let epoch = '';
+  let generation = 0;
+  let snapshot = empty;
+
+  const note = (part: Partial<ViewSnapshot>): void => {
+    snapshot = { ...snapshot, ...part };
+    if (isPublishing) return;
+    isPublishing = true;
+    realm.setTimeout(() => {
+      isPublishing = false;
+      for (const listener of listeners) listener();
+    }, FRAME_MS);
+  };
+  const drop = (id: string): void => {
+    rows.delete(id);
+    touched.add(id);
+  };
+  const apply = (change: ChangeMessage): void => {
+    for (const row of change.rows) {
+      const { id } = row;
+      const known = rows.get(id);
+      if ((known?.version ?? 0) >= row.version) continue;
+      touched.add(id);
+      if ('seq' in row) rows.set(id, row);
+      else if (known) rows.set(id, { ...known, ...UNSET, ...row });
+      else refresh();
+    }
+    change.removed.forEach(drop);
+    for (const { stays, row } of change.entries) if (!stays) drop(row.id);
+    const [queued, sending, held, blocked] = change.counts;
+    note({ counts: { queued, sending, held, blocked } });
+  };
+
+  const read = async (): Promise<void> => {
+    if (held || listeners.size === 0 || snapshot.owner === undefined) return;
+    const mine: ChangeMessage[] = [];
+    held = mine;
+    isStale = false;
+    const found = new Map<string, ViewRow>();
+    let first: ViewPage | undefined;
+    let after: number | undefined;
+    try {
+      do {
+        const page = await readPage(after, PAGE);
+        if (held !== mine) return;
+        first ??= page;
+        // The database was made anew in the middle.
+        if (page.epoch !== first.epoch) isStale = true;
+        for (const row of page.rows) found.set(row.id, row);
+        after = page.rows.length < PAGE ? undefined : page.rows.at(-1)?.seq;
+      } while (after !== undefined);
+    } catch {
+      isStale = true;
+    }
+    held = undefined;
+    if (!isStale && first) {
+      const start = first;
+      if (start.epoch !== epoch) ({ epoch, generation } = start);
+      touched = new Set([...rows.keys(), ...found.keys()]);
+      rows = found;
+      note({ counts: start.counts, isReady: true, storage: 'ok' });
+      for (const change of mine)
+        if (change.epoch === epoch && change.generation > start.generation) apply(change);
+    }
+    if (isStale) realm.setTimeout(() => void read(), TRY_AGAIN_MS);
+  };
+  const refresh = (): void => {
+    isStale = true;
+    void read();
+  };
+
+  return {
+    subscribe(listener) {
+      listeners.add(listener);
+      if (isStale) void read();
+      return () => void listeners.delete(listener);
+    },
+    getSnapshot() {
+      if (touched.size > 0) {
+        const list: ViewRow[] = [];
+        for (const row of snapshot.rows) {
+          const now = touched.delete(row.id) ? rows.get(row.id) : row;
+          if (now) list.push(now);
+        }
+        for (const id of touched) {
+          const row = rows.get(id);
+          if (row) list.push(row);
+        }
+        // Nearly always in order already, which costs one look at each.
+        list.sort((a, b) => a.seq - b.seq);
+        touched.clear();
+        const oldest = list.find(({ state }) => state !== 'blocked');
+        snapshot = { ...snapshot, rows: list, oldestWaitingAt: oldest?.savedAt };
+      }
+      return snapshot;
+    },
+    take(change) {
+      const isMissed = change.epoch !== epoch || change.after > generation;
+      if (change.epoch !== epoch || change.generation > generation) ({ epoch, generation } = change);
+      if (held) held.push(change);
+      else if (!isStale) apply(change);
+      if (isMissed) refresh();
+      return isMissed;
+    },
+    async check() {
+      const now = await readPage(undefined, 1);
+      const isMissed = now.epoch !== epoch || now.generation > generation;
+      if (isMissed) {
+        ({ epoch, generation } = now);
+        refresh();
+      }
+      return isMissed;
+    },
+    note,
+    show(owner) {
+      held = undefined;
+      touched = new Set(rows.keys());
+      rows = new Map();
+      // The rows leave the old list one by one when the next is made.
+      note({ ...empty, rows: snapshot.rows, triggers: snapshot.triggers, owner });
+      refresh();
+    },
+  };
+}

@@ -1,0 +1,214 @@
+/**
+ * The outbox as an app holds it (W17-W19): families and their methods, what a person may choose, the live view. Puts
+ * the page's parts together and listens to what hosts broadcast.
+ */
+import type {
+  Cancelled,
+  EditedCopy,
+  ExplainedRow,
+  ExportedOutbox,
+  JournalPage,
+  SignedOut,
+  SignOutPolicy,
+} from '../shared/answers.ts';
+import { EnqueueUnknownError, SignedOutError } from '../shared/call-errors.ts';
+import type { Families, OutboxDefinition } from '../shared/family.ts';
+import type { FlushResult, Settled } from '../shared/outcome.ts';
+import type { HandCredentials, HostFacts, WorkerApi } from '../shared/protocol.ts';
+import { createHandle, type Handle } from './handle.ts';
+import type { PageRealm } from './page-realm.ts';
+import type { SettledOptions } from './settling.ts';
+import { type AllMethods, createFamilyMethods, type Enqueue, type FamilyMethods } from './typed-api.ts';
+import { emptySnapshot, type LiveView } from './view-snapshot.ts';
+import type { Watch } from './watch.ts';
+import type { CallOptions, HostLink } from './worker-link.ts';
+
+export interface OutboxMethods<F extends Families> {
+  /** The methods of a family by its name, whatever that is. */
+  family<Name extends keyof F & string>(name: Name): FamilyMethods<F[Name]>;
+  /** What became of a command, now or after a reload (D42). */
+  settled(id: string, options?: SettledOptions): Promise<Settled>;
+  /** Sends what waits, past the engine's own waits but not the server's; resolves when that is over. */
+  flush(): Promise<FlushResult>;
+  /** Sends a blocked row again. `overwrite`: the person's word for a document that a later one has overtaken (C33). */
+  retry(id: string, options?: { readonly overwrite?: boolean }): Promise<Handle>;
+  /** Sends an edited copy of a refused row, in its place (R34). */
+  recover(id: string, edited?: EditedCopy): Promise<Handle>;
+  /** Gives up a blocked row; answers what went with it. */
+  discard(id: string): Promise<{ readonly removed: readonly string[] }>;
+  /** Withdraws a row that the server cannot have; an id not known yet is refused when it comes. */
+  cancel(id: string): Promise<Cancelled>;
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** Why this row has not been sent (W19). */
+  explain(id: string): Promise<ExplainedRow | undefined>;
+  /** Payloads of waiting rows, by row id. */
+  bodies(ids: readonly string[]): Promise<readonly { readonly id: string; readonly body: unknown }[]>;
+  /** Everything of the owner, for a person who wants a copy. */
+  export(): Promise<ExportedOutbox>;
+  /** Outcomes after a place in the journal; without one, where it ends. `followOutcomes` does this for you. */
+  journal(after: { readonly epoch: string; readonly n: number } | undefined): Promise<JournalPage>;
+  /** Resolves when no other owner's request is under way any more: change the cookie after that (W30). */
+  signIn(owner: string): Promise<void>;
+  /** Default `keep`. `discard` is the person's word that what waits may be lost (W32). */
+  signOut(policy?: SignOutPolicy): Promise<SignedOut>;
+  readonly view: LiveView;
+  /** Ends listening. What is stored goes on being sent. */
+  close(): void;
+}
+
+export type Outbox<F extends Families = Families> = AllMethods<F> & OutboxMethods<F>;
+
+export interface OutboxDeps {
+  readonly link: HostLink;
+  readonly facts: HostFacts;
+  readonly realm: PageRealm;
+  readonly name: string;
+  readonly credentials: HandCredentials | undefined;
+}
+
+/** The engine's part of an enqueue's time; the rest is for the way there and back. */
+const ENQUEUE_MS = 10_000;
+/** Other owners' attempts may have to end first, each within its lease. */
+const SIGN_IN_MS = 30_000;
+const JOURNAL_PAGE = 500;
+
+/** Answers when the host may take commands of the owner it has. */
+export async function createOutbox<F extends Families>(
+  definition: OutboxDefinition<F>,
+  { link, facts, realm, name, credentials }: OutboxDeps,
+): Promise<Outbox<F>> {
+  const closing = new AbortController();
+  const empty = emptySnapshot(facts);
+  let owner: string | undefined;
+  /** Whose page this is: anybody's at first. */
+  let isMine = (_active: string | undefined): boolean => true;
+  let watch: Watch | undefined;
+  let loading: Promise<Watch> | undefined;
+
+  const own = async <T>(
+    use: (api: WorkerApi, owner: string) => Promise<T>,
+    options?: CallOptions,
+  ): Promise<T> => {
+    const mine = owner;
+    if (mine === undefined) throw new SignedOutError('Nobody is signed in');
+    try {
+      return await link.call((api) => use(api, mine), options);
+    } catch (error) {
+      watch?.noteFailure(error);
+      throw error;
+    }
+  };
+  const show = (active: string | undefined): void => {
+    const next = isMine(active) ? active : undefined;
+    if (next === owner) return;
+    owner = next;
+    watch?.show(next);
+  };
+  const load = async (): Promise<Watch> => {
+    const { startWatch } = await import('./watch.ts');
+    const { signal } = closing;
+    watch = startWatch({ name, realm, empty, own, signal, activeChanged: show, credentials });
+    watch.show(owner);
+    return watch;
+  };
+  const watching = (): Promise<Watch> => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+  /** After a loss of the database this page may hold the only copy there is (S31). */
+  const offerSnapshot = async (of: string): Promise<void> => {
+    const { readSnapshot, snapshotName } = await import('./snapshot-witness.ts');
+    const storage = { getItem: (key: string) => realm.localStorage.getItem(key) };
+    const offer = readSnapshot(storage, snapshotName(name, of));
+    await link.call((api) => api.offerSnapshot(of, offer));
+  };
+  const settled = async (id: string, options?: SettledOptions): Promise<Settled> =>
+    (await watching()).settled(id, options);
+
+  const enqueue: Enqueue = async (command) => {
+    const { id } = command;
+    // At once: what the caller does to the object afterwards is another matter.
+    const body = await clone(command.body);
+    const enqueued = await own((api, of) => api.enqueue({ ...command, body, owner: of }, ENQUEUE_MS), {
+      unanswered: () => new EnqueueUnknownError('It may have been stored', { id }),
+    });
+    return createHandle(command, enqueued, settled);
+  };
+  const methods: OutboxMethods<Families> = {
+    family: (family) => createFamilyMethods(family, realm, enqueue),
+    settled,
+    async flush() {
+      for (;;) {
+        const answer = await own((api, of) => api.flush(of));
+        if (answer.type === 'ended') return answer.result;
+      }
+    },
+    retry: async (id, options = {}) =>
+      createHandle({ id }, await own((api, of) => api.retry(of, id, options)), settled),
+    async recover(id, edited) {
+      const copy = await clone(edited);
+      return createHandle({ id }, await own((api, of) => api.recover(of, id, copy)), settled);
+    },
+    discard: (id) => own((api, of) => api.discard(of, id)),
+    cancel: (id) => own((api, of) => api.cancel(of, id)),
+    pause: () => own((api, of) => api.pause(of)),
+    resume: () => own((api, of) => api.resume(of)),
+    explain: (id) => own((api, of) => api.explain(of, id)),
+    bodies: (ids) => own((api, of) => api.bodies(of, ids)),
+    export: () => own((api, of) => api.exportOwner(of)),
+    journal: (after) => own((api, of) => api.journal(of, after, after ? JOURNAL_PAGE : 0)),
+    async signIn(next) {
+      const { awaitsSnapshot } = await link.call((api) => api.signIn(next), { deadlineMs: SIGN_IN_MS });
+      if (awaitsSnapshot) await offerSnapshot(next);
+      isMine = (active) => active === next;
+      show(next);
+    },
+    async signOut(policy = 'keep') {
+      const flushed = policy === 'flush' ? await methods.flush() : undefined;
+      const answer = await own((api, of) => api.signOut(of, flushed ? 'keep' : policy), {
+        deadlineMs: SIGN_IN_MS,
+      });
+      isMine = () => false;
+      show(undefined);
+      return { ...answer, flushed };
+    },
+    view: {
+      getSnapshot: () => watch?.view.getSnapshot() ?? empty,
+      subscribe(listener) {
+        let end = (): void => {
+          end = () => undefined;
+        };
+        const begun = end;
+        watching().then(
+          ({ view }) => {
+            if (end === begun) end = view.subscribe(listener);
+          },
+          () => undefined,
+        );
+        return () => end();
+      },
+    },
+    close: () => closing.abort(),
+  };
+
+  if (facts.activeOwner !== undefined && facts.awaitsSnapshot) await offerSnapshot(facts.activeOwner);
+  show(facts.activeOwner);
+  watching().catch(() => undefined);
+  link.call((api) => api.trigger('connect')).catch(() => undefined);
+  const families = Object.keys(definition.families).map((family) => [family, methods.family(family)]);
+  // The only place where the object and its type are made to meet: both come from the definition.
+  return { ...Object.fromEntries(families), ...methods } as Outbox<F>;
+}
+
+async function clone<T>(value: T): Promise<T> {
+  try {
+    return structuredClone(value);
+  } catch (cause) {
+    const { uncloneableBody } = await import('./uncloneable.ts');
+    throw uncloneableBody(value, cause);
+  }
+}

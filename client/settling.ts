@@ -1,0 +1,84 @@
+/**
+ * The promises of callers who wait for the end of a command (W17, D42). They follow to the row that took over, and
+ * ask again when changes may have been missed.
+ */
+import type { Waiting } from '../shared/answers.ts';
+import type { Settled } from '../shared/outcome.ts';
+import type { WireOutcome } from '../shared/protocol.ts';
+import { unpackReceipt } from './unpack-receipt.ts';
+
+export interface SettledOptions {
+  /** Goes on past `held` and `deferred`, to the row's end or to what needs a person. */
+  readonly final?: boolean | undefined;
+}
+
+export interface Settling {
+  wait(id: string, options?: SettledOptions): Promise<Settled>;
+  hear(outcomes: readonly WireOutcome[]): void;
+  askAgain(): void;
+  /** Another owner is shown: what waits of this one is held until it signs in again. */
+  hold(): void;
+}
+
+interface Waiter {
+  id: string;
+  via: readonly string[];
+  readonly isFinal: boolean;
+  readonly resolve: (settled: Settled) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export function createSettling(ask: (id: string) => Promise<Settled | Waiting>): Settling {
+  const waiters = new Set<Waiter>();
+
+  const tell = (waiter: Waiter, { via = [], ...word }: Settled | Waiting): void => {
+    waiter.via = [...waiter.via, ...via];
+    waiter.id = word.id;
+    if (word.type === 'waiting' || (waiter.isFinal && (word.type === 'held' || word.type === 'deferred')))
+      return;
+    waiters.delete(waiter);
+    waiter.resolve(waiter.via.length > 0 ? { ...word, via: waiter.via } : word);
+  };
+  const askFor = (waiter: Waiter): void => {
+    const { id } = waiter;
+    ask(id).then(
+      // It may have moved on meanwhile, and then it listens in the right place.
+      (word) => waiter.id === id && tell(waiter, word),
+      (error: unknown) => {
+        waiters.delete(waiter);
+        waiter.reject(error);
+      },
+    );
+  };
+
+  return {
+    wait: (id, { final: isFinal = false } = {}) =>
+      new Promise((resolve, reject) => {
+        const waiter: Waiter = { id, via: [], isFinal, resolve, reject };
+        // Before the question, so that an end that comes in between is heard.
+        waiters.add(waiter);
+        askFor(waiter);
+      }),
+    hear(outcomes) {
+      for (const waiter of waiters) {
+        for (const { row, ...end } of outcomes) {
+          const { id } = row;
+          if (id !== waiter.id) continue;
+          if ('by' in end) tell(waiter, { type: 'waiting', id: end.by, via: [id] });
+          else if (end.type === 'committed') {
+            tell(waiter, { type: 'uploaded', id, receipt: unpackReceipt(row, end.receipt) });
+          } else tell(waiter, { ...end, id });
+        }
+      }
+    },
+    askAgain() {
+      waiters.forEach(askFor);
+    },
+    hold() {
+      for (const waiter of waiters) {
+        waiters.delete(waiter);
+        waiter.resolve({ type: 'held', id: waiter.id });
+      }
+    },
+  };
+}
