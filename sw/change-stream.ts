@@ -18,6 +18,8 @@ export interface ChangeStream {
   onChange(listener: (change: OwnerChange) => void): () => void;
   /** Tells that something landed of which the store did not say what: pages find a gap and read again. */
   tellUnseen(owner: string): Promise<void>;
+  /** Read anew each time; changes are told under the epoch that was read last. */
+  readEpoch(): Promise<string>;
   /** Counts as they are shown: while the owner is signed out, rows that wait count as held (D5). */
   readCounts(owner: string): Promise<StateCounts>;
 }
@@ -33,6 +35,12 @@ export function createChangeStream(
   /** Whether an owner is signed out, as far as it was read or written here. */
   const heldOwners = new Map<string, boolean>();
   let telling: Promise<void> = Promise.resolve();
+  let epoch: string | undefined;
+
+  const readEpoch = async (): Promise<string> => {
+    epoch = await inner.epoch();
+    return epoch;
+  };
 
   const isHeld = async (owner: string): Promise<boolean> => {
     const held = (await inner.readFact(FACTS.heldOwner(owner))) !== undefined;
@@ -42,8 +50,8 @@ export function createChangeStream(
 
   const tell = async (change: Omit<OwnerChange, 'epoch' | 'counts'>, counts: StateCounts): Promise<void> => {
     const { owner } = change;
-    const [epoch, held] = await Promise.all([inner.epoch(), heldOwners.get(owner) ?? isHeld(owner)]);
-    const full = { ...change, epoch, counts: countsShown(counts, held) };
+    const held = heldOwners.get(owner) ?? (await isHeld(owner));
+    const full = { ...change, epoch: epoch ?? (await readEpoch()), counts: countsShown(counts, held) };
     for (const listener of listeners) listener(full);
   };
 
@@ -95,6 +103,7 @@ export function createChangeStream(
         .catch(() => undefined);
       await telling;
     },
+    readEpoch,
     async readCounts(owner) {
       const [{ counts }, held] = await Promise.all([inner.ownerFacts(owner), isHeld(owner)]);
       return countsShown(counts, held);

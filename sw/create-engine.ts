@@ -160,7 +160,7 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
       const [{ generation }, counts, epoch] = await Promise.all([
         store.ownerFacts(owner),
         readCounts(owner),
-        store.epoch(),
+        changes.readEpoch(),
       ]);
       return { rows: await store.index(owner, page), generation, epoch, counts };
     },
