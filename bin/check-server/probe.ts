@@ -106,6 +106,7 @@ export async function createProbe(base: string, config: CheckConfig): Promise<Pr
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify(signIn.body),
     });
+    if (answer.status === 0) throw new UnreachableError(`No server answers at ${base}: ${answer.text}`);
     const token = answer.json?.[signIn.token];
     if (typeof token !== 'string')
       throw new UnreachableError(

@@ -29,7 +29,7 @@ export async function runChecks(
   checks: readonly Check[] = CHECKS,
 ): Promise<readonly CheckResult[]> {
   const probe = await createProbe(base, config);
-  await assertReachable(probe);
+  await assertReachable(probe, base);
   const results: CheckResult[] = [];
   for (const check of checks) {
     const { name, clause, title, advice, weight } = check;
@@ -56,9 +56,9 @@ async function runCheck(check: Check, probe: Probe): Promise<CheckEnd> {
   }
 }
 
-async function assertReachable(probe: Probe): Promise<void> {
+async function assertReachable(probe: Probe, base: string): Promise<void> {
   const answer = await probe.get(probe.config.list?.url ?? probe.config.receipts.replaceAll('{id}', 'none'));
-  if (answer.status === 0) throw new UnreachableError(`No server answers there: ${answer.text}`);
+  if (answer.status === 0) throw new UnreachableError(`No server answers at ${base}: ${answer.text}`);
 }
 
 /** Deletes what the checks created; what is gone already says so, and that is as good. */

@@ -92,7 +92,7 @@ describe('check-server', { timeout: 60_000 }, () => {
 
   it('[V4] says that nothing can be checked where nobody answers or nobody can sign in', async () => {
     await expect(runChecks('http://127.0.0.1:9', DEFAULT_CONFIG)).rejects.toThrow(
-      'Signing in as ada at /api/session',
+      'No server answers at http://127.0.0.1:9',
     );
     const [ada, grace] = DEFAULT_CONFIG.accounts;
     const wrong = {

@@ -68,7 +68,7 @@ describe('holdfast check-server', { timeout: 60_000 }, () => {
     const unreadable = `${place}/config.json`;
     writeFileSync(unreadable, '{"family": "workout", "accounts": []}');
     const cases = [
-      { args: ['check-server', 'http://127.0.0.1:9'], says: 'Signing in as ada' },
+      { args: ['check-server', 'http://127.0.0.1:9'], says: 'No server answers at http://127.0.0.1:9' },
       {
         args: ['check-server', server.url, '--config', unreadable],
         says: '"accounts" is a list of two accounts',
