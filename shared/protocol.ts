@@ -19,7 +19,15 @@ import type {
   Waiting,
 } from './answers.ts';
 import type { CommandInput } from './command.ts';
-import type { FlushResult, OutcomeEnd, OutcomeRow, Settled, StateCounts, StoppedBy } from './outcome.ts';
+import type {
+  ConflictSummary,
+  FlushResult,
+  OutcomeEnd,
+  OutcomeRow,
+  Settled,
+  StateCounts,
+  StoppedBy,
+} from './outcome.ts';
 import type { Receipt } from './receipt.ts';
 import type { AttemptData, RowIdentity } from './row.ts';
 import type { SnapshotOffer, SnapshotPage } from './snapshot.ts';
@@ -229,6 +237,7 @@ export interface WorkerApi {
   ): Promise<JournalPage>;
   settled(owner: string, id: string): Promise<Settled | Waiting>;
   explain(owner: string, id: string): Promise<ExplainedRow | undefined>;
+  conflicts(owner: string): Promise<readonly ConflictSummary[]>;
   exportOwner(owner: string): Promise<ExportedOutbox>;
   /** What this page has of the owner's snapshot, where the host awaits it (S31). */
   offerSnapshot(owner: string, offer: SnapshotOffer): Promise<{ readonly restored: number }>;

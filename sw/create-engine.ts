@@ -4,6 +4,7 @@
  */
 import { createAccounts } from './accounts.ts';
 import { createChangeStream } from './change-stream.ts';
+import { readConflicts } from './dispatch/conflict-summaries.ts';
 import { createDispatcher, type Dispatcher } from './dispatch/dispatcher.ts';
 import type { Engine } from './engine.ts';
 import { type EngineOptions, readOptions } from './engine-options.ts';
@@ -185,6 +186,7 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     compareWitness: witness.compare,
     storage: () => ({ mirror: witness.status(), reserveGone: reserve?.isReserveGone() ?? false }),
     exportOwner: (owner) => exportOwner(store, owner, clock.now()),
+    conflicts: (owner) => readConflicts(store, owner),
     progress: dispatcher.progress,
     onChange: changes.onChange,
     onProgress: dispatcher.onProgress,

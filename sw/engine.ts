@@ -15,7 +15,14 @@ import type {
   Waiting,
 } from '../shared/answers.ts';
 import type { CommandInput } from '../shared/command.ts';
-import type { FlushResult, JournalEntry, Outcome, Settled, StateCounts } from '../shared/outcome.ts';
+import type {
+  ConflictSummary,
+  FlushResult,
+  JournalEntry,
+  Outcome,
+  Settled,
+  StateCounts,
+} from '../shared/outcome.ts';
 import type { Row } from '../shared/row.ts';
 import type { SnapshotOffer, SnapshotPage } from '../shared/snapshot.ts';
 import type { CommitReason } from './outbox/row-store.ts';
@@ -98,6 +105,8 @@ export interface Engine {
   storage(): StorageStatus;
   /** Rows with their bodies, for a person who wants a copy. Read page by page; large queues take time. */
   exportOwner(owner: string): Promise<ExportedOutbox>;
+  /** The last conflicts that were resolved, oldest first (D33). */
+  conflicts(owner: string): Promise<readonly ConflictSummary[]>;
   progress(owner: string): DrainProgress;
   onChange(listener: (change: OwnerChange) => void): () => void;
   onProgress(listener: (progress: DrainProgress) => void): () => void;

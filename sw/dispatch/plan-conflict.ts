@@ -2,10 +2,9 @@
  * What to do about a revision conflict (D30-D34). Pure: what has to be read or asked is named, and the caller comes
  * back with it. The row that takes the original's place is planned in `outbox/plan-resend.ts`.
  */
-import type { ConflictSummary, Outcome } from '../../shared/outcome.ts';
+import type { Outcome } from '../../shared/outcome.ts';
 import type { Row } from '../../shared/row.ts';
 import { MAX_CONFLICT_ROUNDS } from '../outbox/plan-resend.ts';
-import type { FactName, FactWrite } from '../outbox/row-store.ts';
 import { readMember } from './failure-signals.ts';
 import type { ConflictAnswer, FamilyPorts } from './family-ports.ts';
 
@@ -58,30 +57,4 @@ export function readConflictAnswer(answer: unknown, row: Pick<Row, 'kind'>): Con
   const takesBody = row.kind !== 'delete' && row.kind !== 'remove';
   const body = readMember(answer, 'body');
   return type === 'body' && takesBody && body !== undefined ? { type, body } : undefined;
-}
-
-/** Summaries kept per owner (D33). */
-export const MAX_CONFLICT_SUMMARIES = 50;
-
-export function conflictFacts(owner: string): FactName {
-  return ['conflict', owner];
-}
-
-/**
- * Facts that keep one summary more and drop what is past the bound. A record each, named by time, so that hosts
- * that write at once lose none. `kept`: what `readFacts(conflictFacts(owner), MAX_CONFLICT_SUMMARIES)` answered.
- */
-export function planSummary(
-  owner: string,
-  summary: ConflictSummary,
-  kept: readonly { readonly name: FactName }[],
-): readonly FactWrite[] {
-  const excess = kept.length + 1 - MAX_CONFLICT_SUMMARIES;
-  return [
-    {
-      name: [...conflictFacts(owner), String(summary.at).padStart(15, '0'), summary.originalId],
-      value: summary,
-    },
-    ...kept.slice(0, Math.max(0, excess)).map(({ name }) => ({ name, value: undefined })),
-  ];
 }

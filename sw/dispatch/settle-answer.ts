@@ -13,10 +13,10 @@ import type { JudgedAnswer } from '../outbox/plan-acknowledgement.ts';
 import type { Resend } from '../outbox/plan-resend.ts';
 import type { FactWrite } from '../outbox/row-store.ts';
 import { wasAdopted } from '../receipts/was-adopted.ts';
+import { noteConflict } from './conflict-summaries.ts';
 import type { DispatchDeps } from './dispatch-deps.ts';
 import type { FlushState } from './flush-state.ts';
 import type { Judgement } from './judge-answer.ts';
-import { conflictFacts, MAX_CONFLICT_SUMMARIES, planSummary } from './plan-conflict.ts';
 import { deviceFailure, type Resolution, resolveConflict } from './resolve-conflict.ts';
 import { planWait } from './retry-policy.ts';
 import { heldFact, restFact } from './sending-facts.ts';
@@ -175,8 +175,7 @@ async function resolve(
     (run) => withinLimit(timers, settings.appLimitMs, run),
   );
   if (resolution.type === 'transient') return { row, resolution, facts: [] };
-  const kept = await store.readFacts(conflictFacts(row.owner), MAX_CONFLICT_SUMMARIES);
-  return { row, resolution, facts: planSummary(row.owner, resolution.summary, kept) };
+  return { row, resolution, facts: await noteConflict(store, row.owner, resolution.summary) };
 }
 
 /** `undefined`: the resolver's body cannot be stored (D32). */

@@ -120,6 +120,7 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
     ),
     settled: own((owner, id: string) => engine.settled(owner, id)),
     explain: own((owner, id: string) => engine.explain(owner, id)),
+    conflicts: own((owner) => engine.conflicts(owner)),
     exportOwner: own((owner) => engine.exportOwner(owner)),
     offerSnapshot: thenStart(
       'connect',

@@ -92,6 +92,7 @@ export function createFakeEngine(overrides: Partial<Engine> = {}): FakeEngine {
     ),
     explain: note('explain', () => undefined),
     waiting: note('waiting', () => NO_COUNTS),
+    conflicts: note('conflicts', () => []),
     exportOwner: note('exportOwner', (owner: string) => ({
       format: 1 as const,
       owner,

@@ -1,12 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import type { Outcome } from '../../../shared/outcome.ts';
-import {
-  type ConflictView,
-  MAX_CONFLICT_SUMMARIES,
-  planConflict,
-  planSummary,
-  readConflictAnswer,
-} from '../../../sw/dispatch/plan-conflict.ts';
+import { type ConflictView, planConflict, readConflictAnswer } from '../../../sw/dispatch/plan-conflict.ts';
 import { MAX_CONFLICT_ROUNDS } from '../../../sw/outbox/plan-resend.ts';
 import { receiptFixture, sentFixture } from '../../support/receipt-fixture.ts';
 import { rowFixture } from '../../support/row-fixture.ts';
@@ -99,31 +93,5 @@ describe('a resolver’s answer', () => {
 
   it('[D4] with a body for a command that has none makes no sense', () => {
     expect(readConflictAnswer({ type: 'body', body: 1 }, rowFixture({ kind: 'delete' }))).toBeUndefined();
-  });
-});
-
-describe('summaries', () => {
-  const summary = (at: number) =>
-    ({ originalId: `row-${at}`, expected: 1, actual: 2, answer: 'resend', at }) as const;
-
-  it('[D33] A53 are kept to a bounded number, the newest', () => {
-    let kept: { name: readonly [string, ...string[]]; value: unknown }[] = [];
-    for (let at = 95; at < 95 + MAX_CONFLICT_SUMMARIES * 2; at++) {
-      for (const { name, value } of planSummary('ann', summary(at), kept)) {
-        kept = kept.filter((fact) => fact.name.join() !== name.join());
-        if (value !== undefined) kept.push({ name, value });
-      }
-      kept.sort((a, b) => (a.name.join() < b.name.join() ? -1 : 1));
-      expect(kept.length).toBeLessThanOrEqual(MAX_CONFLICT_SUMMARIES);
-    }
-    expect(kept.at(-1)?.value).toEqual(summary(94 + MAX_CONFLICT_SUMMARIES * 2));
-    expect(kept[0]?.value).toEqual(summary(95 + MAX_CONFLICT_SUMMARIES));
-  });
-
-  it('[D33] of two conflicts at one instant are both kept', () => {
-    const [a] = planSummary('ann', { ...summary(7), originalId: 'a' }, []);
-    const [b] = planSummary('ann', { ...summary(7), originalId: 'b' }, []);
-    expect(a?.name).not.toEqual(b?.name);
-    expect(a?.name.slice(0, 2)).toEqual(['conflict', 'ann']);
   });
 });

@@ -168,6 +168,7 @@ describe('the worker’s end of the line', () => {
     ['journal', undefined, 10],
     ['settled', 'i1'],
     ['explain', 'i1'],
+    ['conflicts'],
     ['exportOwner'],
     ['cancel', 'i1'],
     ['discard', 'i1'],
