@@ -9,15 +9,16 @@ export interface AdmittedCommand {
   readonly input: Omit<CommandInput, 'body' | 'target'>;
   readonly key: Key;
   readonly family: Family;
+  /** Absent where the kind has no body. */
   readonly content: AdmittedBody | undefined;
   readonly requestHash: string;
 }
 
 /** What is remembered of a command that got no row of its own (R9). */
 export function noteOf(command: AdmittedCommand, end: IdEntry['end'], by?: string): IdEntry {
-  const { id } = command.input;
-  const note = { id, key: toKeyArray(command.key), requestHash: command.requestHash, origin: id, end };
-  return by === undefined ? note : { ...note, by };
+  const { input, key, requestHash } = command;
+  const { id } = input;
+  return { id, key: toKeyArray(key), requestHash, origin: id, end, ...(by !== undefined && { by }) };
 }
 
 export function mergeOf(family: Family | undefined) {

@@ -1,14 +1,9 @@
 /** What a command must look like before anything is read or stored (R46, R5). Pure. */
 
 import type { CommandInput } from '../../shared/command.ts';
-import {
-  type HoldfastError,
-  InvalidCommandError,
-  UnencodableBodyError,
-  UnknownFamilyError,
-} from '../../shared/errors.ts';
+import { InvalidCommandError, UnencodableBodyError, UnknownFamilyError } from '../../shared/errors.ts';
 import type { Families, Family } from '../../shared/family.ts';
-import type { Key, Target } from '../../shared/key.ts';
+import type { Key } from '../../shared/key.ts';
 import type { CommandKind } from '../../shared/row.ts';
 import type { StandardSchema } from '../../shared/standard-schema.ts';
 
@@ -42,63 +37,58 @@ export function schemaOf(family: Family, kind: CommandKind): StandardSchema | un
 
 /** @throws InvalidCommandError, UnknownFamilyError, UnencodableBodyError: with `data.path` of what is wrong. */
 export function checkCommand(input: CommandInput, families: Families): CheckedCommand {
-  if (typeof input !== 'object' || input === null) throw invalid('', 'must be an object', input);
-  const { id, owner, kind, target } = input;
-  if (typeof id !== 'string' || !ID.test(id))
-    throw invalid('id', 'must be a UUID (any printable ASCII will do)', id);
-  name('owner', owner);
-  name('family', input.family);
-  const family = findFamily(families, input.family);
-  if (family === undefined)
-    throw new UnknownFamilyError(`No family is named ${JSON.stringify(input.family)}`, { path: 'family' });
-  if (!KINDS[family.type].includes(kind))
-    throw invalid('kind', `must be one of ${KINDS[family.type].join(', ')}`, kind);
-  if (hasBody(kind) !== (input.body !== undefined))
-    throw invalid('body', hasBody(kind) ? 'is missing' : `is not part of a ${kind}`, undefined);
-  const { expectedRevision, sourceRef, urgent, expiresAt } = input;
-  if (expectedRevision !== undefined && (!Number.isSafeInteger(expectedRevision) || expectedRevision < 0))
-    throw invalid('expectedRevision', 'must be an integer of at least 0', expectedRevision);
-  if (kind === 'create' && expectedRevision !== undefined)
-    throw invalid('expectedRevision', 'is not part of a create', expectedRevision);
-  if (sourceRef !== undefined) name('sourceRef', sourceRef);
-  if (urgent !== undefined && typeof urgent !== 'boolean')
-    throw invalid('urgent', 'must be a boolean', urgent);
-  if (expiresAt !== undefined && !Number.isFinite(expiresAt))
-    throw invalid('expiresAt', 'must be a number', expiresAt);
-  for (const field of ['tags', 'after'] as const) {
-    if (input[field] !== undefined && !Array.isArray(input[field]))
-      throw invalid(field, 'must be an array of strings', input[field]);
-    input[field]?.forEach((entry, index) => {
-      name(`${field}[${index}]`, entry);
+  check('command', input, typeof input === 'object' && input !== null, 'must be an object');
+  const { id, owner, family: name, kind, target, body, expectedRevision, tags = [], after = [] } = input;
+  check('id', id, typeof id === 'string' && ID.test(id), 'must be a UUID (any printable ASCII will do)');
+  checkName('owner', owner);
+  checkName('family', name);
+  const family = findFamily(families, name);
+  if (family === undefined) throw new UnknownFamilyError(`No family is named ${name}`, { path: 'family' });
+  const kinds = KINDS[family.type];
+  check('kind', kind, kinds.includes(kind), `must be one of ${kinds.join(', ')}`);
+  const wanted = hasBody(kind);
+  check('body', body, wanted === (body !== undefined), wanted ? 'is missing' : `is no part of a ${kind}`);
+  const isCreate = kind === 'create';
+  const isRevision = Number.isSafeInteger(expectedRevision) && Number(expectedRevision) >= 0 && !isCreate;
+  checkOptional('expectedRevision', expectedRevision, isRevision, 'must be an integer, and none of a create');
+  checkOptional('urgent', input.urgent, typeof input.urgent === 'boolean', 'must be a boolean');
+  checkOptional('expiresAt', input.expiresAt, Number.isFinite(input.expiresAt), 'must be a number');
+  if (input.sourceRef !== undefined) checkName('sourceRef', input.sourceRef);
+  for (const [field, list] of Object.entries({ tags, after })) {
+    check(field, list, Array.isArray(list), 'must be an array of strings');
+    list.forEach((entry, index) => {
+      checkName(`${field}[${index}]`, entry);
     });
   }
-  if (input.after?.includes(id)) throw invalid('after', 'names the command itself: a cycle', id);
-  const own: Target = { type: 'pending', origin: id };
-  const aim = kind === 'create' ? (target ?? own) : target;
-  checkTarget(aim, family);
-  if (kind === 'create' && (aim.type !== 'pending' || aim.origin !== id))
-    throw invalid('target', 'of a create is itself, pending', target);
-  return { family, key: { owner, family: input.family, target: aim }, schema: schemaOf(family, kind) };
+  check('after', id, !after.includes(id), 'names the command itself');
+  const aim = target ?? (isCreate ? { type: 'pending', origin: id } : undefined);
+  if (aim?.type === 'id') checkName('target.id', aim.id);
+  else if (aim?.type === 'pending' && family.type === 'record') checkName('target.origin', aim.origin);
+  else throw invalid('target', target, 'must be an id, or of a record a pending origin');
+  check(
+    'target',
+    target,
+    !isCreate || (aim.type === 'pending' && aim.origin === id),
+    'of a create is itself',
+  );
+  return { family, key: { owner, family: name, target: aim }, schema: schemaOf(family, kind) };
 }
 
-function checkTarget(target: Target | undefined, family: Family): asserts target is Target {
-  if (target?.type === 'id') name('target.id', target.id);
-  else if (target?.type === 'pending' && family.type === 'record') name('target.origin', target.origin);
-  else throw invalid('target', family.type === 'record' ? 'is missing' : 'must be {type: "id"}', target);
+function checkName(path: string, value: unknown): void {
+  check(path, value, typeof value === 'string' && value !== '', 'must be a non-empty string');
+  if (LONE_SURROGATE.test(String(value)))
+    throw new UnencodableBodyError(`${path} holds a lone surrogate`, { path });
 }
 
-function name(path: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '') throw invalid(path, 'must be a non-empty string', value);
-  if (LONE_SURROGATE.test(value)) throw new UnencodableBodyError(`${path} holds a lone surrogate`, { path });
+function checkOptional(path: string, value: unknown, ok: boolean, what: string): void {
+  check(path, value, value === undefined || ok, what);
 }
 
-function invalid(path: string, what: string, value: unknown): HoldfastError {
-  const shown =
-    typeof value === 'string'
-      ? JSON.stringify(value.slice(0, 100))
-      : typeof value === 'object' && value !== null
-        ? 'an object'
-        : String(value);
-  const got = value === undefined ? '' : `, not ${shown}`;
-  return new InvalidCommandError(`${path || 'command'} ${what}${got}`, { path });
+function check(path: string, value: unknown, ok: boolean, what: string): void {
+  if (!ok) throw invalid(path, value, what);
+}
+
+function invalid(path: string, value: unknown, what: string): InvalidCommandError {
+  const got = typeof value === 'object' ? '' : ` (got ${String(value).slice(0, 100)})`;
+  return new InvalidCommandError(`${path} ${what}${got}`, { path });
 }

@@ -5,13 +5,14 @@ import type { Clock, Digest } from '../environment.ts';
 import { type AdmittedBody, foldBodies, MAX_BODY_BYTES } from './admit-body.ts';
 import { mergeOf } from './admitted-command.ts';
 import { blockedDraft, outcomeOf } from './attempt.ts';
+import { type Change, endRow } from './change.ts';
 import { findFamily } from './check-command.ts';
 import { readBodies } from './compose-write.ts';
 import { deriveId } from './derive-id.ts';
 import { draftInPlace, joined, tookOver } from './draft-row.ts';
 import { hashRequest } from './hash-request.ts';
 import type { AgainPlan } from './plan-person-choice.ts';
-import type { BodyWrite, OutcomeDraft, RowDraft, RowStore } from './row-store.ts';
+import type { RowStore } from './row-store.ts';
 
 export interface AgainDeps {
   readonly store: Pick<RowStore, 'readBodies'>;
@@ -22,71 +23,45 @@ export interface AgainDeps {
 
 /** The person's own edit, admitted, and the revision it was made on. */
 export interface EditedBody extends AdmittedBody {
-  readonly expectedRevision: number | undefined;
-}
-
-export interface AgainChange {
-  /** The row in its new form first. */
-  readonly write: readonly RowDraft[];
-  readonly remove: readonly Row[];
-  readonly outcomes: readonly OutcomeDraft[];
-  readonly bodies: readonly BodyWrite[];
+  readonly expectedRevision?: number | undefined;
 }
 
 /** R34: the old place, a new id; a creation takes its update intents into its body (R29). */
 export async function composeAgain(
   deps: AgainDeps,
+  change: Change,
   row: Row,
   { revision, fold, changes }: Extract<AgainPlan, { readonly type: 'replace' }>,
   edited: EditedBody | undefined,
-): Promise<AgainChange> {
+): Promise<void> {
   const { digest, clock } = deps;
-  const { bodyId, bodyDigest, bodySize, kind, target, after } = row;
-  const { content, taken, failed } = await foldIntents(deps, row, fold, edited);
+  const { kind, target, after } = row;
+  const { content = row, taken, failed } = await foldIntents(deps, row, fold, edited);
   const expectedRevision = edited?.expectedRevision ?? revision;
-  const own = content ?? { bodyId, bodyDigest, bodySize };
-  const id = await deriveId(digest, row.id, expectedRevision, own.bodyDigest);
-  const request = {
-    id,
-    requestHash: await hashRequest(digest, {
-      kind,
-      target,
-      expectedRevision,
-      bodyDigest: own.bodyDigest,
-      after,
-    }),
-    expectedRevision,
-    bodyId: content && content.bodyId === undefined ? id : own.bodyId,
-    bodyDigest: own.bodyDigest,
-    bodySize: own.bodySize,
-  };
-  const remove = [row, ...taken];
-  const write = {
-    ...draftInPlace(row, request),
+  const { bodyDigest, bodySize } = content;
+  const id = await deriveId(digest, row.id, expectedRevision, bodyDigest);
+  const requestHash = await hashRequest(digest, { kind, target, expectedRevision, bodyDigest, after });
+  const bodyId = 'body' in content ? id : content.bodyId;
+  change.write.push({
+    ...draftInPlace(row, { id, requestHash, expectedRevision, bodyId, bodyDigest, bodySize }),
     ...changes,
     sourceRef: kind === 'create' ? id : row.sourceRef,
-    tags: joined(...remove.map((gone) => gone.tags)),
+    tags: joined(...[row, ...taken].map(({ tags }) => tags)),
     replaces: tookOver([...taken, row]),
-  };
+  });
+  if ('body' in content) change.bodies.push({ bodyId: id, body: content.body });
+  endRow(change, row, { type: 'replaced', by: id });
+  for (const intent of taken) endRow(change, intent, { type: 'merged', by: id });
   const code = 'successor_unprepared';
-  return {
-    write: [write, ...failed.map((intent) => blockedDraft(intent, code, false, clock.now()))],
-    remove,
-    outcomes: [
-      outcomeOf(row, { type: 'replaced', by: id }),
-      ...taken.map((intent) => outcomeOf(intent, { type: 'merged', by: id })),
-      ...failed.map((intent) => outcomeOf(intent, { type: 'blocked', code })),
-    ],
-    bodies: content && 'body' in content ? [{ bodyId: id, body: content.body }] : [],
-  };
+  for (const intent of failed) {
+    change.write.push(blockedDraft(intent, code, false, clock.now()));
+    change.outcomes.push(outcomeOf(intent, { type: 'blocked', code }));
+  }
 }
 
 interface FoldedIntents {
-  /** Absent: the row's own body. With a `bodyId`: one that is stored already. */
-  readonly content:
-    | (AdmittedBody & { readonly bodyId?: undefined })
-    | Pick<Row, 'bodyId' | 'bodyDigest' | 'bodySize'>
-    | undefined;
+  /** A new body, or that of a row that is stored already; absent: the row's own. */
+  readonly content: AdmittedBody | Row | undefined;
   readonly taken: readonly Row[];
   /** D4: an intent that could not be merged, and those behind it: the person decides. */
   readonly failed: readonly Row[];
@@ -105,7 +80,7 @@ async function foldIntents(
   if (last === undefined) return { content: edited, taken: fold, failed: [] };
   // Whole bodies: the last one wins.
   if (merge === undefined) return { content: edited ?? last, taken: fold, failed: [] };
-  const { bodies } = await readBodies(store, [row, ...fold]);
+  const bodies = await readBodies(store, [row, ...fold]);
   // Nothing to merge into: the intents wait, unless the person has just written it anew.
   if (!bodies.has(row.id)) return { content: edited, taken: [], failed: edited ? fold : [] };
   const max = family?.maxBodyBytes ?? MAX_BODY_BYTES;

@@ -1,207 +1,172 @@
 /**
- * Turns the plan of a command into what its commit writes: reads and merges bodies (R36), hashes, derives ids
- * (R6). Reads bodies, writes nothing. Its result depends only on what it is given, so that a step done twice
- * makes the same ids.
+ * Turns the plan of a command into rows to write: reads and merges bodies (R36), hashes, derives ids (R6). Its
+ * result depends only on what it is given, so that a step done twice makes the same ids.
  */
 import type { Key } from '../../shared/key.ts';
-import type { IdEntry, OutcomeEnd } from '../../shared/outcome.ts';
 import type { CommandKind, Row } from '../../shared/row.ts';
 import type { Digest } from '../environment.ts';
 import { type AdmittedBody, foldBodies, MAX_BODY_BYTES } from './admit-body.ts';
 import { type AdmittedCommand, mergeOf, noteOf } from './admitted-command.ts';
-import { outcomeOf } from './attempt.ts';
+import { type Change, endRow } from './change.ts';
 import { deriveId } from './derive-id.ts';
 import { draftInPlace, draftRow, joined, tookOver } from './draft-row.ts';
 import { hashRequest } from './hash-request.ts';
 import type { CommandPlan, WritePlan } from './plan-command.ts';
-import type { BodyWrite, OutcomeDraft, RowDraft, RowStore } from './row-store.ts';
+import type { RowDraft, RowStore } from './row-store.ts';
 
-/** What one commit carries; the row that stands for the command is the first of `write`. */
-export interface Composed {
-  readonly write: readonly RowDraft[];
-  readonly remove: readonly Row[];
-  readonly outcomes: readonly OutcomeDraft[];
-  readonly bodies: readonly BodyWrite[];
-  readonly ids: readonly IdEntry[];
-}
-
-/** These bodies cannot be read: the rows are kept, and the command is planned again. */
-export interface Unreadable {
-  readonly type: 'unreadable';
-  readonly ids: readonly string[];
-}
-
-export interface ComposeDeps {
+export interface ComposeTools {
   readonly store: Pick<RowStore, 'readBodies'>;
   readonly digest: Digest;
   /** Epoch ms. */
   readonly now: number;
+  /** Ids of rows whose body could not be read: the command is planned again with them kept (R3). */
+  readonly unreadable: Set<string>;
 }
 
-/** The request as it would be stored if nothing were folded into it. */
+/** A request as it is stored if nothing is folded into it. */
 export interface Request {
   readonly id: string;
   readonly requestHash: string;
   readonly key: Key;
   readonly kind: CommandKind;
-  readonly expectedRevision: number | undefined;
-  readonly after: readonly string[] | undefined;
+  readonly expectedRevision?: number | undefined;
+  readonly after?: readonly string[] | undefined;
+  /** With `bodyId`, where the body has one already. */
   readonly content: (AdmittedBody & { readonly bodyId?: string | undefined }) | undefined;
 }
 
-export function requestOf(command: AdmittedCommand): Request {
-  const { input, key, content, requestHash } = command;
-  const { id, kind, expectedRevision, after } = input;
-  return { id, requestHash, key, kind, expectedRevision, after, content };
+export function requestOf({ input, key, content, requestHash }: AdmittedCommand): Request {
+  return { ...input, key, content, requestHash };
 }
 
-/** R8, R14, R15, R19, R20, R22, R28-R32, R37: a row at the end of the order. */
+/** R8, R14, R15, R19, R20, R22, R28-R32, R37: a row at the end of the order. `undefined`: a body is unreadable. */
 export async function composeWrite(
-  deps: ComposeDeps,
+  tools: ComposeTools,
+  change: Change,
   plan: WritePlan,
   request: Request,
   command: AdmittedCommand,
-): Promise<Composed | Unreadable> {
-  const { fold, remove, adopt, line } = plan;
-  const folded = await foldOver(deps, fold, request, command);
-  if (folded && 'type' in folded) return folded;
-  const final = folded ? await refit(deps, request, fold, folded) : request;
-  const { id, key, requestHash, expectedRevision, content } = final;
-  const inPending = key.target.type === 'pending';
-  const shared = folded || inPending ? remove.map((row) => row.tags) : [];
-  const tags = joined(...shared, command.input.tags);
-  const bodyId = content && (content.bodyId ?? id);
+): Promise<RowDraft | undefined> {
+  const { fold, remove, line } = plan;
+  const folds = fold.length > 0;
+  const content = await foldOver(tools, fold, request.content, command);
+  if (content === 'unreadable') return undefined;
+  const { id, requestHash, expectedRevision, after } = folds
+    ? await refit(tools.digest, request, fold, content)
+    : request;
+  const { key, kind } = request;
+  const bodyId = content && (folds ? id : (request.content?.bodyId ?? id));
   const own = id === command.input.id;
-  const draft = draftRow(
-    { ...command.input, kind: final.kind, after: final.after, tags },
-    key,
-    {
-      id,
-      requestHash,
-      expectedRevision,
-      bodyId,
-      bodyDigest: content?.bodyDigest,
-      bodySize: content?.bodySize,
-    },
-    deps.now,
-  );
-  return {
-    write: [
+  const joins = folds || key.target.type === 'pending';
+  const row: RowDraft = {
+    ...draftRow(
       {
-        ...draft,
-        origin: line ?? draft.origin,
-        awaited: line === undefined ? undefined : true,
-        successorOf: plan.successorOf,
-        orphanedAt: plan.orphaned ? deps.now : undefined,
-        replaces: tookOver(remove, ...(own ? [] : [command.input.id])),
+        ...command.input,
+        kind,
+        after,
+        tags: joined(...(joins ? remove.map(tagsOf) : []), command.input.tags),
       },
-      ...adopt.map((row) => ({ ...row, orphanedAt: undefined })),
-    ],
-    remove,
-    outcomes: ended(remove, fold, id),
-    bodies: content && bodyId ? [{ bodyId, body: content.body }] : [],
-    ids: own ? [] : [noteOf(command, folded ? 'merged' : 'converted', id)],
+      key,
+      {
+        id,
+        requestHash,
+        expectedRevision,
+        bodyId,
+        bodyDigest: content?.bodyDigest,
+        bodySize: content?.bodySize,
+      },
+      tools.now,
+    ),
+    ...(line !== undefined && { origin: line, awaited: true }),
+    successorOf: plan.successorOf,
+    orphanedAt: plan.orphaned ? tools.now : undefined,
+    replaces: tookOver(remove, ...(own ? [] : [command.input.id])),
   };
+  change.write.push(row, ...plan.adopt.map((intent) => ({ ...intent, orphanedAt: undefined })));
+  for (const gone of remove)
+    endRow(change, gone, { type: fold.includes(gone) ? 'merged' : 'replaced', by: id });
+  if (content && bodyId) change.bodies.push({ bodyId, body: content.body });
+  if (!own) change.ids.push(noteOf(command, folds ? 'merged' : 'converted', id));
+  return row;
 }
 
 /** R16: a creation with the merged body, a new id and hash, in the old one's place. */
 export async function composeRewrite(
-  deps: ComposeDeps,
+  tools: ComposeTools,
+  change: Change,
   { create, fold, remove }: Extract<CommandPlan, { readonly type: 'rewrite' }>,
   command: AdmittedCommand,
-): Promise<Composed | Unreadable> {
-  const request = requestOf(command);
-  const folded = await foldOver(deps, fold, request, command);
-  if (folded && 'type' in folded) return folded;
-  const content = folded ?? command.content;
+): Promise<RowDraft | undefined> {
+  const content = await foldOver(tools, fold, command.content, command);
+  if (content === 'unreadable') return undefined;
   const { kind, target, after } = create;
-  const bodyDigest = content?.bodyDigest;
-  const id = await deriveId(deps.digest, create.id, undefined, bodyDigest);
-  const requestHash = await hashRequest(deps.digest, { kind, target, bodyDigest, after });
-  const identity = {
-    id,
-    requestHash,
-    bodyId: content && id,
-    bodyDigest,
-    bodySize: content?.bodySize,
+  const { bodyDigest, bodySize } = content ?? {};
+  const id = await deriveId(tools.digest, create.id, undefined, bodyDigest);
+  const requestHash = await hashRequest(tools.digest, { kind, target, bodyDigest, after });
+  const row: RowDraft = {
+    ...draftInPlace(create, { id, requestHash, bodyId: id, bodyDigest, bodySize }),
+    tags: joined(...remove.map(tagsOf), command.input.tags),
+    urgent: create.urgent || command.input.urgent || undefined,
+    replaces: tookOver([...remove.filter((gone) => gone !== create), create], command.input.id),
   };
-  return {
-    write: [
-      {
-        ...draftInPlace(create, identity),
-        tags: joined(...remove.map((row) => row.tags), command.input.tags),
-        urgent: create.urgent || command.input.urgent || undefined,
-        replaces: tookOver([...remove.filter((row) => row !== create), create], command.input.id),
-      },
-    ],
-    remove,
-    outcomes: ended(remove, remove, id),
-    bodies: content ? [{ bodyId: id, body: content.body }] : [],
-    ids: [noteOf(command, 'merged', id)],
-  };
+  change.write.push(row);
+  for (const gone of remove) endRow(change, gone, { type: 'merged', by: id });
+  change.bodies.push({ bodyId: id, body: content?.body });
+  change.ids.push(noteOf(command, 'merged', id));
+  return row;
 }
 
-/** The bodies of `fold` with the command's own on top; `undefined` where there is nothing to fold. */
+/** The bodies of `fold` with the command's own on top. */
 export async function foldOver(
-  deps: ComposeDeps,
+  tools: ComposeTools,
   fold: readonly Row[],
-  request: Pick<Request, 'content'>,
+  content: AdmittedBody | undefined,
   { family }: Pick<AdmittedCommand, 'family'>,
-): Promise<AdmittedBody | Unreadable | undefined> {
+): Promise<AdmittedBody | 'unreadable' | undefined> {
   const merge = mergeOf(family);
-  if (fold.length === 0 || merge === undefined || request.content === undefined) return undefined;
-  const { bodies, unreadable } = await readBodies(deps.store, fold);
-  if (unreadable.length > 0) return { type: 'unreadable', ids: unreadable };
-  const all = [...bodies.values(), request.content.body];
-  return foldBodies(deps.digest, merge, all, family.maxBodyBytes ?? MAX_BODY_BYTES);
+  if (fold.length === 0 || merge === undefined || content === undefined) return content;
+  const bodies = await readBodies(tools.store, fold);
+  for (const { id } of fold) if (!bodies.has(id)) tools.unreadable.add(id);
+  if (bodies.size < fold.length) return 'unreadable';
+  const all = [...bodies.values(), content.body];
+  return foldBodies(tools.digest, merge, all, family.maxBodyBytes ?? MAX_BODY_BYTES);
 }
 
-/** The bodies of rows by id, in the order of `rows`, and the ids of those that have none to read. */
+/** The bodies that can be read, by the ids of their rows, in the order of `rows`. */
 export async function readBodies(
   store: Pick<RowStore, 'readBodies'>,
   rows: readonly Row[],
-): Promise<{ readonly bodies: ReadonlyMap<string, unknown>; readonly unreadable: readonly string[] }> {
+): Promise<ReadonlyMap<string, unknown>> {
   const reads = await store.readBodies(rows.map((row) => row.bodyId ?? ''));
   const bodies = new Map<string, unknown>();
   for (const [index, { id }] of rows.entries()) {
     const read = reads[index];
     if (read?.type === 'body') bodies.set(id, read.body);
   }
-  return { bodies, unreadable: rows.map(({ id }) => id).filter((id) => !bodies.has(id)) };
+  return bodies;
 }
 
-/** The request with its folded content: a derived id, and the revision and dependencies of what it now holds. */
+/** The request with folded content: a derived id, and the revision and dependencies of all that it now holds. */
 async function refit(
-  { digest }: ComposeDeps,
-  request: Request,
+  digest: Digest,
+  { id, key, kind, ...request }: Request,
   fold: readonly Row[],
-  content: AdmittedBody,
-): Promise<Request> {
-  const { key, kind } = request;
+  content: AdmittedBody | undefined,
+) {
   // The earliest revision: nothing that came between the edits may be overwritten unseen.
-  const expectedRevision =
-    fold.find((row) => row.expectedRevision !== undefined)?.expectedRevision ?? request.expectedRevision;
-  const after = joined(...fold.map((row) => row.after), request.after);
-  const { bodyDigest } = content;
+  const expectedRevision = [...fold, request].find(
+    (row) => row.expectedRevision !== undefined,
+  )?.expectedRevision;
+  const after = joined(...[...fold, request].map((row) => row.after));
+  const bodyDigest = content?.bodyDigest;
   return {
-    ...request,
-    content,
+    id: await deriveId(digest, fold.at(-1)?.id ?? id, expectedRevision, bodyDigest),
+    requestHash: await hashRequest(digest, { kind, target: key.target, expectedRevision, bodyDigest, after }),
     expectedRevision,
     after,
-    id: await deriveId(digest, fold.at(-1)?.id ?? request.id, expectedRevision, bodyDigest),
-    requestHash: await hashRequest(digest, {
-      kind,
-      target: key.target,
-      expectedRevision,
-      bodyDigest,
-      after,
-    }),
   };
 }
 
-function ended(remove: readonly Row[], fold: readonly Row[], by: string): readonly OutcomeDraft[] {
-  return remove.map((row) => {
-    const end: OutcomeEnd = fold.includes(row) ? { type: 'merged', by } : { type: 'replaced', by };
-    return outcomeOf(row, end);
-  });
+function tagsOf({ tags }: Row): Row['tags'] {
+  return tags;
 }

@@ -1,7 +1,4 @@
-/**
- * One round of an enqueue: draft, commit, and what the store answered (R9, R41). The usual command costs one strict
- * transaction: its first round expects nothing stored, and a stale result brings the rows.
- */
+/** The rounds of an enqueue: draft, commit, and what the store answered (R9, R41, R42). */
 import type { Enqueued } from '../../shared/answers.ts';
 import {
   CancelledError,
@@ -15,9 +12,11 @@ import type { IdEntry } from '../../shared/outcome.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
 import type { Clock } from '../environment.ts';
 import type { AdmittedCommand } from './admitted-command.ts';
+import { commitChange } from './change.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import { type DraftDeps, draftCommand } from './draft-command.ts';
 import { type FollowedId, followId, settledBy } from './follow-id.ts';
+import type { Rule } from './replace-table.ts';
 import { sameContent } from './same-row.ts';
 
 export interface EnqueueDeps extends DraftDeps {
@@ -27,75 +26,50 @@ export interface EnqueueDeps extends DraftDeps {
   readonly ready?: (() => Promise<void>) | undefined;
 }
 
-export type Round<T> =
-  | { readonly type: 'done'; readonly value: T }
-  /** It did not land; the rows of the command's key now, where the store said. */
-  | { readonly type: 'stale'; readonly rows?: readonly Row[] | undefined };
+/** A round of a call: its answer, or `undefined` where others changed the same rows meanwhile. */
+export type Round<T> = Promise<T | undefined>;
 
-/** Most keys hold nothing; a command that looks around must know what is there. */
-export async function readFirst(deps: EnqueueDeps, { input, key }: AdmittedCommand): Promise<readonly Row[]> {
-  const looksAround = (input.kind !== 'create' && key.target.type === 'pending') || input.after?.length;
-  return looksAround ? readRows(deps, { key }) : [];
-}
-
-export async function readRows(
-  { store }: EnqueueDeps,
-  { key }: Pick<AdmittedCommand, 'key'>,
-): Promise<readonly Row[]> {
-  return (await store.readKeys([key]))[0] ?? [];
-}
-
-/** @throws TargetDeletedError, NoSuchTargetError, IdentityConflictError, CancelledError, SignedOutError */
-export async function enqueueRound(
-  deps: EnqueueDeps,
-  command: AdmittedCommand,
-  rows: readonly Row[],
-): Promise<Round<Enqueued>> {
-  const { key, requestHash, input } = command;
-  const { owner } = key;
-  const draft = await draftCommand(deps, command, rows, deps.clock.now());
-  if (draft.type === 'stale') return draft;
-  if (draft.type === 'refuse') {
+/**
+ * Rounds for one command. Most keys hold nothing, so the first expects nothing, unless the command looks around; a
+ * stale commit brings the rows for the next.
+ * @throws TargetDeletedError, NoSuchTargetError, IdentityConflictError, CancelledError, SignedOutError
+ */
+export function createEnqueue(deps: EnqueueDeps, admitted: Promise<AdmittedCommand>): () => Round<Enqueued> {
+  let rows: readonly Row[] | undefined;
+  return async () => {
+    const command = await admitted;
+    const { key, requestHash, input } = command;
+    const { owner } = key;
+    const looksAround = (input.kind !== 'create' && key.target.type === 'pending') || input.after?.length;
+    rows ??= looksAround ? (await deps.store.readKeys([key]))[0] : [];
+    const draft = await draftCommand(deps, command, rows ?? [], deps.clock.now());
     // R9 comes before the table: a repeat is answered, whatever its key has come to hold.
-    const known = await findKnown(deps, command);
-    if (known) return { type: 'done', value: known };
-    const Refusal = draft.refusal === 'target_deleted' ? TargetDeletedError : NoSuchTargetError;
-    throw new Refusal(`${input.kind} of ${JSON.stringify(toKeyArray(key))}: ${draft.refusal}`, {
-      id: input.id,
-      target: key.target,
-    });
-  }
-  const { write, remove, outcomes, bodies, ids } = draft.composed;
-  const removed = remove.map(({ id }) => id);
-  const result = await deps.queue.commit({
-    owner,
-    reason: 'enqueue',
-    keys: [key, ...draft.keys],
-    expected: [...rows, ...draft.rows],
-    write,
-    remove: removed,
-    outcomes,
-    bodies,
-    ids,
-    identity: { id: input.id, key, requestHash },
-    activeOwner: owner,
-    durability: 'strict',
-  });
-  switch (result.type) {
-    case 'committed': {
-      const { action, stands } = draft;
-      return { type: 'done', value: { action, row: stands ?? result.rows[0], removed } };
+    if (draft?.type === 'refuse') return (await findKnown(deps, command)) ?? refuse(command, draft.refusal);
+    rows = undefined;
+    if (!draft) return undefined;
+    const { change, action, stands } = draft;
+    const identity = { id: input.id, key, requestHash };
+    const rest = { owner, reason: 'enqueue', identity, activeOwner: owner } as const;
+    const result = await commitChange(deps.queue, change, rest);
+    switch (result.type) {
+      case 'committed':
+        return { action, row: stands ?? result.rows[0], removed: change.remove };
+      case 'known':
+        return answerKnown(deps, command, result.entry);
+      case 'identity_conflict':
+        throw identityConflict(result.id);
+      case 'stale':
+        if (result.reason === 'active_owner')
+          throw new SignedOutError(`${owner} is not signed in here`, { owner });
+        rows = result.rows.filter((row) => sameKey(keyOf(row), key));
+        return undefined;
     }
-    case 'known':
-      return { type: 'done', value: await answerKnown(deps, command, result.entry) };
-    case 'identity_conflict':
-      throw identityConflict(result.id);
-    case 'stale': {
-      if (result.reason === 'rows')
-        return { type: 'stale', rows: result.rows.filter((row) => sameKey(keyOf(row), key)) };
-      throw new SignedOutError(`${JSON.stringify(owner)} is not signed in here`, { owner });
-    }
-  }
+  };
+}
+
+function refuse({ input, key }: AdmittedCommand, refusal: NonNullable<Rule['refusal']>): never {
+  const Refusal = refusal === 'target_deleted' ? TargetDeletedError : NoSuchTargetError;
+  throw new Refusal(`${input.id}: ${refusal}`, { id: input.id, target: key.target });
 }
 
 /** What R9 answers without a commit, for a command that writes nothing. */

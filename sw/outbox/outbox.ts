@@ -6,11 +6,10 @@
 import type { CommandInput } from '../../shared/command.ts';
 import { OutboxContentionError } from '../../shared/errors.ts';
 import { type Key, keyToken } from '../../shared/key.ts';
-import type { Row } from '../../shared/row.ts';
 import { admitBody, copyBody, MAX_BODY_BYTES } from './admit-body.ts';
 import type { AdmittedCommand } from './admitted-command.ts';
 import { checkCommand, hasBody } from './check-command.ts';
-import { type EnqueueDeps, enqueueRound, type Round, readFirst, readRows } from './enqueue.ts';
+import { createEnqueue, type EnqueueDeps, type Round } from './enqueue.ts';
 import { hashRequest } from './hash-request.ts';
 import type { CallOptions, Outbox } from './outbox-calls.ts';
 import { createPersonChoices } from './person-choices.ts';
@@ -26,12 +25,12 @@ const MIN_ROUNDS = 3;
 export function createOutbox(deps: EnqueueDeps, { patienceMs = 10_000 }: OutboxOptions = {}): Outbox {
   const takeTurn = createTurns();
 
-  function inTurn<T>(key: Key, deadlineAt: number, round: (number: number) => Promise<Round<T>>): Promise<T> {
+  function inTurn<T>(key: Key, deadlineAt: number, round: () => Round<T>): Promise<T> {
     return takeTurn(keyToken(key), async () => {
       await deps.ready?.();
       for (let number = 1; ; number++) {
-        const result = await round(number);
-        if (result.type === 'done') return result.value;
+        const answer = await round();
+        if (answer !== undefined) return answer;
         if (number >= MIN_ROUNDS && deps.clock.now() >= deadlineAt)
           throw new OutboxContentionError('Others kept changing the same row', { rounds: number });
       }
@@ -69,14 +68,7 @@ export function createOutbox(deps: EnqueueDeps, { patienceMs = 10_000 }: OutboxO
       const { key, admitted } = admit(input, deadlineAt);
       // Its turn may come after it has failed; the failure is told then.
       admitted.catch(() => undefined);
-      let rows: readonly Row[] | undefined;
-      return inTurn(key, deadlineAt, async (number) => {
-        const command = await admitted;
-        rows ??= await (number === 1 ? readFirst(deps, command) : readRows(deps, command));
-        const round = await enqueueRound(deps, command, rows);
-        if (round.type === 'stale') rows = round.rows;
-        return round;
-      });
+      return inTurn(key, deadlineAt, createEnqueue(deps, admitted));
     },
     ...createPersonChoices(deps, { inTurn, deadlineOf }),
   };

@@ -4,33 +4,34 @@ import {
   IdentityConflictError,
   InvalidCommandError,
   OvertakenError,
-  UnknownFamilyError,
   UnknownRowError,
   WrongStateError,
 } from '../../shared/errors.ts';
 import type { Key } from '../../shared/key.ts';
 import type { OutcomeEnd } from '../../shared/outcome.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
-import { type AdmittedBody, admitBody, copyBody, MAX_BODY_BYTES } from './admit-body.ts';
-import { outcomeOf } from './attempt.ts';
+import { admitBody, copyBody, MAX_BODY_BYTES } from './admit-body.ts';
+import { type Change, commitChange, createChange, endRow, takeIn } from './change.ts';
 import { findFamily, hasBody, schemaOf } from './check-command.ts';
 import { composeAgain, type EditedBody } from './compose-again.ts';
 import { answerFollowed, type EnqueueDeps, type Round } from './enqueue.ts';
 import { followId, settledBy } from './follow-id.ts';
-import { readAround, readDependants } from './gather-rows.ts';
+import { readDependants } from './gather-rows.ts';
 import type { CallOptions, PersonChoices } from './outbox-calls.ts';
-import { type AgainPlan, planAgain, planCancel, planDiscard, type WrongState } from './plan-person-choice.ts';
-import type { Commit } from './row-store.ts';
+import {
+  planAgain,
+  planCancel,
+  planDiscard,
+  type RemovalPlan,
+  type WrongState,
+} from './plan-person-choice.ts';
 
-interface Rounds {
-  inTurn<T>(key: Key, deadlineAt: number, round: () => Promise<Round<T>>): Promise<T>;
+interface Turns {
+  inTurn<T>(key: Key, deadlineAt: number, round: () => Round<T>): Promise<T>;
   deadlineOf(options: CallOptions): number;
 }
 
-const DONE = <T>(value: T): Round<T> => ({ type: 'done', value });
-const STALE = { type: 'stale' } as const;
-
-export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: Rounds): PersonChoices {
+export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: Turns): PersonChoices {
   const { store, queue, clock } = deps;
 
   async function findRow(owner: string, id: string): Promise<Row | undefined> {
@@ -38,213 +39,176 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: R
     return row?.owner === owner ? row : undefined;
   }
 
-  /** A round over the row and its key, or over its absence. */
-  function withRow<T>(
+  /** Rounds over the row and its key, or over its absence, in the key's turn. */
+  async function withRow<T>(
     owner: string,
     id: string,
     options: CallOptions,
-    key: Key,
-    round: (row: Row | undefined, rows: readonly Row[]) => Promise<Round<T>>,
+    present: (row: Row, rows: readonly Row[]) => Round<T>,
+    absent: () => Round<T>,
   ): Promise<T> {
-    return inTurn(key, deadlineOf(options), async () => {
-      const row = await findRow(owner, id);
-      if (row === undefined) return round(undefined, []);
-      const [rows = []] = await store.readKeys([keyOf(row)]);
-      return rows.some((other) => other.id === id)
-        ? round(
-            rows.find((other) => other.id === id),
-            rows,
-          )
-        : STALE;
+    const seen = await findRow(owner, id);
+    return inTurn(seen ? keyOf(seen) : strayKey(owner, id), deadlineOf(options), async () => {
+      const now = await findRow(owner, id);
+      if (now === undefined) return absent();
+      const [rows = []] = await store.readKeys([keyOf(now)]);
+      const row = rows.find((other) => other.id === id);
+      return row && present(row, rows);
     });
   }
 
-  /** The key whose turn a call takes; for an id that is not stored, one of its own. */
-  async function turnOf(owner: string, id: string): Promise<Key> {
-    const row = await findRow(owner, id);
-    return row ? keyOf(row) : { owner, family: '', target: { type: 'id', id } };
-  }
-
-  async function commit(
-    row: Row,
-    rows: readonly Row[],
-    change: Pick<Commit, 'write' | 'outcomes' | 'bodies'> & { readonly remove: readonly Row[] },
-  ): Promise<Round<{ readonly rows: readonly Row[]; readonly removed: readonly string[] }>> {
-    const key = keyOf(row);
-    const around = await readAround(store, change.remove, [key]);
-    const all = [...rows, ...around.rows];
-    if (!change.remove.every(({ id }) => all.some((other) => other.id === id))) return STALE;
-    const removed = change.remove.map(({ id }) => id);
-    const result = await queue.commit({
-      ...change,
-      owner: row.owner,
-      reason: 'person',
-      keys: [key, ...around.keys],
-      expected: all,
-      remove: removed,
-      durability: 'strict',
-    });
-    if (result.type === 'committed') return DONE({ rows: result.rows, removed });
-    if (result.type === 'stale') return STALE;
+  async function commit<T>(change: Change, row: Row, answer: (written: Row | undefined) => T): Round<T> {
+    const result = await commitChange(queue, change, { owner: row.owner, reason: 'person' });
+    if (result.type === 'committed') return answer(result.rows[0]);
+    if (result.type === 'stale') return undefined;
     throw new IdentityConflictError(`${row.id} cannot be stored anew`, { id: row.id });
   }
 
-  async function removeWith(
+  /** With what could never be sent without it. */
+  async function remove<T>(
     row: Row,
     rows: readonly Row[],
-    end: 'cancelled' | 'discarded' | 'dropped',
-  ): Promise<Round<readonly string[]>> {
-    const remove = [row, ...(await readDependants(store, [row]))];
-    const how: OutcomeEnd = end === 'dropped' ? { type: end, reason: 'table' } : { type: end };
-    const outcomes = remove.map((gone) => outcomeOf(gone, how));
-    const round = await commit(row, rows, { write: [], remove, outcomes });
-    return round.type === 'done' ? DONE(round.value.removed) : round;
+    end: OutcomeEnd,
+    answer: (removed: readonly string[]) => T,
+  ): Round<T> {
+    const change = createChange(keyOf(row), rows);
+    const along = await takeIn(store, change, await readDependants(store, [row]));
+    if (!along) return undefined;
+    for (const gone of [row, ...along]) endRow(change, gone, end);
+    return commit(change, row, () => answer(change.remove));
+  }
+
+  function removeBy<T>(
+    plan: (row: Row) => RemovalPlan,
+    answer: (removed: readonly string[]) => T,
+  ): (row: Row, rows: readonly Row[]) => Round<T> {
+    return async (row, rows) => {
+      const planned = plan(row);
+      if (planned.type === 'wrong_state') throw wrongState(row, planned);
+      return remove(row, rows, { type: planned.end }, answer);
+    };
   }
 
   async function again(
-    row: Row,
-    rows: readonly Row[],
-    plan: Exclude<AgainPlan, WrongState | { readonly type: 'overtaken' }>,
-    edited: EditedBody | undefined,
-  ): Promise<Round<Enqueued>> {
-    switch (plan.type) {
-      case 'answer':
-        return DONE({ action: 'existing', row, removed: [] });
-      case 'drop': {
-        const round = await removeWith(row, rows, 'dropped');
-        return round.type === 'done'
-          ? DONE({ action: 'dropped', row: undefined, removed: round.value })
-          : round;
-      }
-      case 'again': {
-        const round = await commit(row, rows, { write: [plan.write], remove: [], outcomes: [] });
-        return round.type === 'done'
-          ? DONE({ action: 'queued', row: round.value.rows[0], removed: [] })
-          : round;
-      }
-      case 'replace': {
-        const change = await composeAgain(deps, row, plan, edited);
-        const round = await commit(row, rows, change);
-        return round.type === 'done'
-          ? DONE({ action: 'queued', row: round.value.rows[0], removed: round.value.removed })
-          : round;
-      }
-    }
-  }
-
-  async function sendAgain(
     owner: string,
     id: string,
     options: CallOptions & { readonly overwrite?: boolean | undefined },
-    admitted: Promise<AdmittedBody> | undefined,
-    expectedRevision?: number,
+    admitted?: Promise<EditedBody>,
   ): Promise<Enqueued> {
-    const key = await turnOf(owner, id);
-    return withRow(owner, id, options, key, async (row, rows): Promise<Round<Enqueued>> => {
-      if (row === undefined) {
+    return withRow(
+      owner,
+      id,
+      options,
+      async (row, rows): Round<Enqueued> => {
+        const plan = planAgain(row, rows, {
+          now: clock.now(),
+          leaseMs: deps.leaseMs,
+          document: row.kind === 'put' || row.kind === 'remove',
+          overwrite: options.overwrite === true,
+          edited: admitted !== undefined,
+        });
+        const change = createChange(keyOf(row), rows);
+        switch (plan.type) {
+          case 'wrong_state':
+            throw wrongState(row, plan);
+          case 'overtaken':
+            throw new OvertakenError(`A later change took the place of ${id}`, { id, by: row.overtakenBy });
+          case 'answer':
+            return { action: 'existing', row, removed: [] };
+          case 'drop':
+            return remove(row, rows, { type: 'dropped', reason: 'table' }, (removed) => ({
+              action: 'dropped',
+              row: undefined,
+              removed,
+            }));
+          case 'again':
+            change.write.push(plan.write);
+            break;
+          case 'replace':
+            await composeAgain(deps, change, row, plan, await admitted);
+        }
+        return commit(change, row, (written) => ({ action: 'queued', row: written, removed: change.remove }));
+      },
+      async () => {
         const followed = await followId(store, owner, id);
-        if (followed.type === 'unknown' && followed.via.length === 0) throw unknownRow(id);
-        return DONE(await answerFollowed(store, followed));
-      }
-      const plan = planAgain(row, rows, {
-        now: clock.now(),
-        leaseMs: deps.leaseMs,
-        document: row.kind === 'put' || row.kind === 'remove',
-        overwrite: options.overwrite === true,
-        edited: admitted !== undefined,
-      });
-      if (plan.type === 'wrong_state') throw wrongState(row, plan);
-      if (plan.type === 'overtaken')
-        throw new OvertakenError(`A later change took the place of ${id}`, { id, by: row.overtakenBy });
-      const content = await admitted;
-      return again(row, rows, plan, content && { ...content, expectedRevision });
-    });
+        if (followed.type === 'unknown') throw unknownRow(id);
+        return answerFollowed(store, followed);
+      },
+    );
   }
 
-  return {
-    async cancel(owner, id, options = {}) {
-      const key = await turnOf(owner, id);
-      return withRow(owner, id, options, key, async (row, rows): Promise<Round<Cancelled>> => {
-        if (row === undefined) return cancelUnknown(owner, id);
-        const plan = planCancel(row, { now: clock.now(), leaseMs: deps.leaseMs });
-        if (plan.type === 'wrong_state') throw wrongState(row, plan);
-        const round = await removeWith(row, rows, plan.end);
-        return round.type === 'done' ? DONE({ type: 'cancelled', removed: round.value }) : round;
-      });
-    },
-    async discard(owner, id, options = {}) {
-      const key = await turnOf(owner, id);
-      return withRow(owner, id, options, key, async (row, rows) => {
-        if (row === undefined) {
-          const followed = await followId(store, owner, id);
-          // A repeat of a call that was not answered finds it done.
-          if (followed.type === 'ended' && followed.entry.end === 'discarded') return DONE({ removed: [id] });
-          throw unknownRow(id);
-        }
-        const plan = planDiscard(row);
-        if (plan.type === 'wrong_state') throw wrongState(row, plan);
-        const round = await removeWith(row, rows, plan.end);
-        return round.type === 'done' ? DONE({ removed: round.value }) : round;
-      });
-    },
-    retry: (owner, id, options = {}) => sendAgain(owner, id, options, undefined),
-    async recover(owner, id, edited, options = {}) {
-      if (edited === undefined) return sendAgain(owner, id, options, undefined);
-      const copy = copyBody(edited.body);
-      const row = await findRow(owner, id);
-      const admitted = row && admitEdited(row, copy, deadlineOf(options));
-      admitted?.catch(() => undefined);
-      return sendAgain(owner, id, options, admitted, edited.expectedRevision);
-    },
-  };
-
-  async function admitEdited(row: Row, copy: unknown, deadlineAt: number): Promise<AdmittedBody> {
+  async function admitEdited(row: Row, copy: unknown, limitMs: number): Promise<EditedBody> {
     const family = findFamily(deps.families, row.family);
-    if (family === undefined)
-      throw new UnknownFamilyError(`No family is named ${JSON.stringify(row.family)}`, { path: 'family' });
-    if (!hasBody(row.kind) || copy === undefined)
-      throw new InvalidCommandError(
-        `body of a ${row.kind} ${hasBody(row.kind) ? 'is missing' : 'is not possible'}`,
-        {
-          path: 'body',
-        },
-      );
-    const limitMs = Math.max(1, deadlineAt - clock.now());
+    if (!family || !hasBody(row.kind) || copy === undefined)
+      throw new InvalidCommandError(`A ${row.kind} cannot be given this body`, { path: 'body' });
     const maxBytes = family.maxBodyBytes ?? MAX_BODY_BYTES;
     return admitBody(deps, copy, { schema: schemaOf(family, row.kind), maxBytes, limitMs });
   }
 
+  return {
+    cancel: (owner, id, options = {}) =>
+      withRow<Cancelled>(
+        owner,
+        id,
+        options,
+        removeBy(
+          (row) => planCancel(row, { now: clock.now(), leaseMs: deps.leaseMs }),
+          (removed) => ({ type: 'cancelled', removed }),
+        ),
+        () => cancelUnknown(owner, id),
+      ),
+    discard: (owner, id, options = {}) =>
+      withRow(
+        owner,
+        id,
+        options,
+        removeBy(planDiscard, (removed) => ({ removed })),
+        async () => {
+          const followed = await followId(store, owner, id);
+          // A repeat of a call that was not answered finds it done.
+          if (followed.type !== 'ended' || followed.entry.end !== 'discarded') throw unknownRow(id);
+          return { removed: [id] };
+        },
+      ),
+    retry: (owner, id, options = {}) => again(owner, id, options),
+    async recover(owner, id, edited, options = {}) {
+      if (edited === undefined) return again(owner, id, options);
+      const copy = copyBody(edited.body);
+      const { expectedRevision } = edited;
+      const row = await findRow(owner, id);
+      const limitMs = Math.max(1, deadlineOf(options) - clock.now());
+      const admitted = row && admitEdited(row, copy, limitMs).then((body) => ({ ...body, expectedRevision }));
+      admitted?.catch(() => undefined);
+      return again(owner, id, options, admitted);
+    },
+  };
+
   /** R9: what ended says so; what nobody knows leaves an entry that refuses it if it comes. */
-  async function cancelUnknown(owner: string, id: string): Promise<Round<Cancelled>> {
+  async function cancelUnknown(owner: string, id: string): Round<Cancelled> {
     const followed = await followId(store, owner, id);
-    if (followed.type === 'row') return DONE({ type: 'ended', by: followed.row.id });
-    if (followed.type === 'ended') {
-      if (followed.entry.requestHash === '') return DONE({ type: 'unknown_id' });
+    if (followed.type === 'row') return { type: 'ended', by: followed.row.id };
+    if (followed.type === 'ended' && followed.entry.requestHash !== '') {
       const settled = await settledBy(store, followed);
-      return DONE({ type: 'ended', settled: settled.type === 'waiting' ? undefined : settled });
+      return { type: 'ended', settled: settled.type === 'waiting' ? undefined : settled };
     }
     const [[stored], [entry]] = await Promise.all([store.findRows([id]), store.findEnds([id])]);
-    // Another owner's: it is not this one's to withdraw, nor to know of.
-    if (stored !== undefined || entry !== undefined) return DONE({ type: 'unknown_id' });
-    const key: Key = { owner, family: '', target: { type: 'id', id } };
-    const result = await queue.commit({
-      owner,
-      reason: 'person',
-      keys: [],
-      expected: [],
-      write: [],
-      remove: [],
-      outcomes: [],
-      ids: [{ id, key: [owner, '', 'id', id], requestHash: '', origin: id, end: 'cancelled' }],
-      identity: { id, key, requestHash: '' },
-      durability: 'strict',
-    });
-    if (result.type === 'committed') return DONE({ type: 'unknown_id' });
+    // Cancelled before, or another owner's: it is not this one's to withdraw, nor to know of.
+    if (stored !== undefined || entry !== undefined) return { type: 'unknown_id' };
+    const key = strayKey(owner, id);
+    const change = { ...createChange(key, []), keys: [] };
+    change.ids.push({ id, key: [owner, '', 'id', id], requestHash: '', origin: id, end: 'cancelled' });
+    const identity = { id, key, requestHash: '' };
+    const result = await commitChange(queue, change, { owner, reason: 'person', identity });
+    if (result.type === 'committed') return { type: 'unknown_id' };
     // It arrived at this very moment: cancelled as what it is, in the next round.
-    const [row] = await store.findRows([id]);
-    if (row === undefined && result.type === 'identity_conflict') throw unknownRow(id);
-    return STALE;
+    if (result.type === 'identity_conflict' && !(await findRow(owner, id))) throw unknownRow(id);
+    return undefined;
   }
+}
+
+/** A key of its own for an id that is not stored. */
+function strayKey(owner: string, id: string): Key {
+  return { owner, family: '', target: { type: 'id', id } };
 }
 
 function unknownRow(id: string): UnknownRowError {

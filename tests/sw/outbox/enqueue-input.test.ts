@@ -88,6 +88,11 @@ describe('bad input', () => {
     expect(await store.owners()).toEqual([]);
   });
 
+  it.each([null, undefined, 'create', 7])('[R46] a command that is %s is refused', async (input) => {
+    const { outbox } = await outboxFixture();
+    await expect(outbox.enqueue(input as unknown as CommandInput)).rejects.toThrow(InvalidCommandError);
+  });
+
   test.each(['', 'nobody', 'constructor', '__proto__'])(
     '[R46, R5] the family "%s" is unknown unless it was declared',
     async (family) => {

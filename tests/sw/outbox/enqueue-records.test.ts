@@ -385,6 +385,44 @@ describe('creations that are still pending', () => {
     expect(await body(row)).toEqual({ v: 2 });
   });
 
+  it('[R27, R29] it takes the place of an older intent that could not be prepared, or holds its fields too', async () => {
+    for (const family of ['workout', 'note']) {
+      let prepares = false;
+      const { enqueue, accept, rows, body, store } = await outboxFixture({
+        prepareSuccessor: (input) => (prepares ? { target: input.receipt.target } : undefined),
+      });
+      await enqueue({ id: 'c1', kind: 'create', family });
+      await accept('c1', { target: 'w77' });
+      await enqueue({ id: 'u1', family, target: C1, body: { a: 1, b: 1 } });
+      prepares = true;
+      const { row, removed } = await enqueue({ id: 'u2', family, target: C1, body: { b: 2 } });
+      expect(removed).toEqual(['u1']);
+      expect(row).toMatchObject({ target: { type: 'id', id: 'w77' }, replaces: ['u1', 'u2'] });
+      expect(await rows()).toEqual([row]);
+      expect(await body(row)).toEqual(family === 'note' ? { a: 1, b: 2 } : { b: 2 });
+      const end = family === 'note' ? 'merged' : 'replaced';
+      expect(await store.findEnds(['u1', 'u2'])).toMatchObject([
+        { end, by: row?.id },
+        { end: 'converted', by: row?.id },
+      ]);
+    }
+  });
+
+  it('[R27, C21, A72] what prepares it may give it another body, and cannot change the one it was given', async () => {
+    const { enqueue, accept, body } = await outboxFixture({
+      prepareSuccessor: ({ intent, receipt }) => {
+        Object.assign(intent.body as object, { spoiled: true });
+        return { target: receipt.target, body: { made: 'for the server' } };
+      },
+    });
+    await enqueue({ id: 'c1', kind: 'create' });
+    await accept('c1');
+    const given = { v: 1 };
+    const { row } = await enqueue({ id: 'u1', target: C1, body: given });
+    expect(given).toEqual({ v: 1 });
+    expect(await body(row)).toEqual({ made: 'for the server' });
+  });
+
   it('[R28] an edit of a creation nobody here knows becomes an intent that flushes ask about', async () => {
     const { enqueue, clock } = await outboxFixture();
     const { action, row } = await enqueue({ id: 'u1', target: C1 });
