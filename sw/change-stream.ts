@@ -3,6 +3,7 @@
  * nothing is told that is not on disk, and nothing on disk is left untold by this host.
  */
 import type { StateCounts } from '../shared/outcome.ts';
+import { tellAll } from './dispatch/tell-all.ts';
 import type { OwnerChange } from './engine.ts';
 import {
   type Commit,
@@ -52,7 +53,7 @@ export function createChangeStream(
     const { owner } = change;
     const held = heldOwners.get(owner) ?? (await isHeld(owner));
     const full = { ...change, epoch: epoch ?? (await readEpoch()), counts: countsShown(counts, held) };
-    for (const listener of listeners) listener(full);
+    tellAll(listeners, full);
   };
 
   const noteCommitted = (commit: Commit, result: Committed): void => {

@@ -12,6 +12,7 @@ import type { Report } from './report.ts';
 import { planWait } from './retry-policy.ts';
 import { type FlushEnd, type FlushMemory, runFlush } from './run-flush.ts';
 import { createScheduler, type Flight, type Trigger } from './scheduler.ts';
+import { tellAll } from './tell-all.ts';
 
 export interface Dispatcher {
   flush(owner: string, trigger: Trigger): Promise<FlushResult>;
@@ -113,8 +114,7 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     telling.add(owner);
     void Promise.resolve().then(() => {
       telling.delete(owner);
-      const now = progress(owner);
-      for (const listener of listeners) listener(now);
+      tellAll(listeners, progress(owner));
     });
   };
 
