@@ -8,6 +8,9 @@ import type { Target } from '../../shared/key.ts';
 import type { Receipt } from '../../shared/receipt.ts';
 import type { Row } from '../../shared/row.ts';
 import type { Digest, Timers } from '../environment.ts';
+import { copyBody, foldBodies, MAX_BODY_BYTES } from './admit-body.ts';
+import { mergeOf } from './admitted-command.ts';
+import { findFamily } from './check-command.ts';
 import { deriveId } from './derive-id.ts';
 import { digestBody, hashRequest } from './hash-request.ts';
 import type { Accepted, Fold, NewIdentity, Preparation, PreparedRequest } from './material.ts';
@@ -120,8 +123,8 @@ export async function rehash(digest: Digest, row: Row, revision: number): Promis
 
 /** C21: a later clean patch folded over the prepared request, in the later row's place. */
 export async function foldOver(deps: PrepareDeps, prepared: PreparedRequest, later: Row): Promise<Fold> {
-  const family = deps.families[later.family];
-  const merge = family?.type === 'record' ? family.merge : undefined;
+  const family = findFamily(deps.families, later.family);
+  const merge = mergeOf(family);
   const ids = [prepared.bodyId, later.bodyId].filter((id) => id !== undefined);
   const reads = await deps.store.readBodies(ids);
   const bodyOf = (bodyId: string | undefined) => {
@@ -131,7 +134,9 @@ export async function foldOver(deps: PrepareDeps, prepared: PreparedRequest, lat
   };
   try {
     if (!merge) return { type: 'failed', over: later.id };
-    const body = merge(bodyOf(prepared.bodyId), bodyOf(later.bodyId));
+    const maxBytes = family?.maxBodyBytes ?? MAX_BODY_BYTES;
+    const bodies = [bodyOf(prepared.bodyId), bodyOf(later.bodyId)];
+    const { body } = await foldBodies(deps.digest, merge, bodies, maxBytes);
     const prepares = { target: later.target, expectedRevision: prepared.expectedRevision, body };
     return { type: 'folded', over: later.id, request: await requestOf(deps, later, prepares) };
   } catch {
@@ -161,9 +166,11 @@ function readPrepared(answer: unknown, intent: Row): Prepared | undefined {
 
 async function requestOf(deps: PrepareDeps, row: Row, prepared: Prepared): Promise<PreparedRequest> {
   const { digest, families } = deps;
-  const { target, expectedRevision, body } = prepared;
+  const { target, expectedRevision } = prepared;
   const { kind } = row;
-  const maxBytes = families[row.family]?.maxBodyBytes;
+  const maxBytes = findFamily(families, row.family)?.maxBodyBytes;
+  // Whoever prepared it may keep it and change it later (A72).
+  const body = copyBody(prepared.body);
   const own = { bodyId: row.bodyId, bodyDigest: row.bodyDigest, bodySize: row.bodySize };
   const content = body === undefined ? own : await digestBody(digest, body, maxBytes);
   const { bodyDigest, bodySize } = content;
