@@ -1,7 +1,8 @@
 /** The engine for an app's definition and ports, with what an app need not say (W1). The same in worker and page. */
 import type { Families, OutboxDefinition } from '../shared/family.ts';
 import { createBrowserEnvironment } from './browser-environment.ts';
-import type { FamilyPorts, PrepareSuccessor } from './dispatch/family-ports.ts';
+import { aimAtReceipt } from './dispatch/aim-at-receipt.ts';
+import type { FamilyPorts } from './dispatch/family-ports.ts';
 import type { SenderFor } from './dispatch/sender.ts';
 import type { Engine } from './engine.ts';
 import type { Environment } from './environment.ts';
@@ -19,12 +20,6 @@ export interface StartedEngine {
   readonly engine: Engine;
   readonly environment: Environment;
 }
-
-/** What most servers need of a change to something just created: its id and the revision it was given (C21). */
-const aimAtReceipt: PrepareSuccessor = ({ receipt }) => ({
-  target: receipt.target,
-  expectedRevision: receipt.revision,
-});
 
 /** @throws InvalidOptionError */
 export function startEngine<F extends Families>(

@@ -1,6 +1,7 @@
 /** What a family may add on the sending side: preparing, resolving, reading, asking. All have time limits (D4). */
 
 import type { Family } from '../../shared/family.ts';
+import type { Target } from '../../shared/key.ts';
 import type { FailureNote } from '../../shared/outcome.ts';
 import type { Receipt } from '../../shared/receipt.ts';
 import type { CommandKind, Row } from '../../shared/row.ts';
@@ -8,14 +9,16 @@ import type { FindReceipt, ReadCurrent, Sender, ServerState } from './sender.ts'
 
 export interface IntentView {
   readonly id: string;
-  readonly kind: 'create' | 'update' | 'delete' | 'put' | 'remove';
+  readonly kind: CommandKind;
+  /** Pending where it waits for its own creation; a server's id where it waits for others only (W60). */
+  readonly target: Target;
   readonly body: unknown;
   readonly tags: readonly string[];
   readonly expectedRevision?: number | undefined;
 }
 
 export interface PreparedSuccessor {
-  /** The server's id that the row now aims at. */
+  /** The server's id that the row now aims at; of no meaning for a creation. */
   readonly target: string;
   readonly expectedRevision?: number | undefined;
   readonly body?: unknown;

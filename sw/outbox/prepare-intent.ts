@@ -24,6 +24,7 @@ export type PrepareSuccessorPort = (input: {
   readonly intent: {
     readonly id: string;
     readonly kind: Row['kind'];
+    readonly target: Target;
     readonly body: unknown;
     readonly tags: readonly string[];
     readonly expectedRevision?: number | undefined;
@@ -74,10 +75,10 @@ export async function prepareIntent(
   };
   if (intent.bodyId !== undefined && reads[0]?.type !== 'body') return { type: 'failed' };
   try {
-    const { id, kind, tags = [], expectedRevision } = intent;
+    const { id, kind, target, tags = [], expectedRevision } = intent;
     const answer = await inTime(deps.timers, deps.appLimitMs, () =>
       prepareSuccessor({
-        intent: { id, kind, tags, expectedRevision, body: bodyOf(intent.bodyId) },
+        intent: { id, kind, target, tags, expectedRevision, body: bodyOf(intent.bodyId) },
         predecessor: predecessor && { id: predecessor.id, body: bodyOf(predecessor.bodyId) },
         receipt,
         receipts,

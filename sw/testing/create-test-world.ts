@@ -14,6 +14,7 @@
 import type { CommandInput } from '../../shared/command.ts';
 import type { OutboxDefinition } from '../../shared/family.ts';
 import { createEngine } from '../create-engine.ts';
+import { aimAtReceipt } from '../dispatch/aim-at-receipt.ts';
 import type { Credentials } from '../dispatch/credentials.ts';
 import type { FamilyPorts } from '../dispatch/family-ports.ts';
 import type { Reported } from '../dispatch/report.ts';
@@ -137,12 +138,6 @@ export function createTestWorld(options: TestWorldOptions): TestWorld {
   };
   return world;
 }
-
-/** What most servers need of a later edit: the id and the revision that the creation was given (C21). */
-const aimAtReceipt: FamilyPorts['prepareSuccessor'] = ({ receipt }) => ({
-  target: receipt.target,
-  expectedRevision: receipt.revision,
-});
 
 /** A command for `owner` with an id of its own; override what the test is about. */
 export function testCommand(world: Pick<TestWorld, 'uuid'>, over: Partial<CommandInput>): CommandInput {
