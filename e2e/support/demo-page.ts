@@ -41,6 +41,16 @@ export interface DemoPage {
   headline(): Promise<string>;
   whenHeadline(text: string): Promise<void>;
   whenText(text: string): Promise<void>;
+  whenWorkout(exercise: string): Promise<void>;
+  /** Fills in the form that `Put right` opened. */
+  putRight(changes: Partial<WorkoutEntry>): Promise<void>;
+  removePlan(): Promise<void>;
+  /** Through the account's dialog; with a policy where something waits. */
+  signOut(policy?: 'Keep them here' | 'Send them first' | 'Throw them away'): Promise<void>;
+  /** The lab's switch, also where its panel is not on screen. */
+  setOffline(isOff: boolean): Promise<void>;
+  /** The server's session ends behind the page's back. */
+  endSession(): Promise<void>;
 }
 
 const NEW_FORM = 'form[aria-label="Log a workout"]';
@@ -119,5 +129,38 @@ export function demoPage(page: Page): DemoPage {
       );
     },
     whenText,
+    async whenWorkout(exercise) {
+      await page.waitForFunction(
+        (wanted) => [...document.querySelectorAll('.card h4')].some((h4) => h4.textContent === wanted),
+        {},
+        exercise,
+      );
+    },
+    putRight: (changes) => fill('form[aria-label^="Put right"]', changes),
+    async removePlan() {
+      await page.locator('button[aria-label="Remove the plan"]').click();
+    },
+    async signOut(policy) {
+      await page.locator('button[aria-label^="Account"]').click();
+      if (policy !== undefined) {
+        await page.locator(`::-p-xpath(//label[contains(., '${policy}')])`).click();
+      }
+      await page.locator('dialog .button-main').click();
+      await page.waitForSelector('.accounts');
+    },
+    async setOffline(isOff) {
+      await page.evaluate(async (wanted) => {
+        const cache = await caches.open('basement-log:lab');
+        if (wanted) await cache.put('/lab/offline', new Response('on'));
+        else await cache.delete('/lab/offline');
+      }, isOff);
+      await page.reload();
+      await page.waitForSelector('#app > *');
+    },
+    async endSession() {
+      await page.evaluate(async () => {
+        await fetch('/api/session', { method: 'DELETE' });
+      });
+    },
   };
 }

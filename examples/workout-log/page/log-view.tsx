@@ -18,9 +18,13 @@ export function LogView({ session }: { readonly session: Session }): JSX.Element
   const [day, setDay] = useState<Day>(today);
   const copy = useReadable(session.copy);
   const changes = useReadable(session.changes);
+  const accepted = useReadable(session.accepted);
   const { isOnline } = useReadable(session.status);
-  const workouts = useMemo(() => overlayWorkouts(copy.workouts, changes), [copy.workouts, changes]);
-  const plans = useMemo(() => overlayPlans(copy.plans, changes), [copy.plans, changes]);
+  const workouts = useMemo(
+    () => overlayWorkouts(copy.workouts, changes, accepted),
+    [copy.workouts, changes, accepted],
+  );
+  const plans = useMemo(() => overlayPlans(copy.plans, changes, accepted), [copy.plans, changes, accepted]);
   const byDay = useMemo(() => groupByDay(workouts), [workouts]);
   const known = useMemo(() => [...new Set(workouts.map(({ values }) => values.exercise))], [workouts]);
 

@@ -1,5 +1,6 @@
 /** The log as the person left it: what the server last said, with the changes that wait laid over it. Pure. */
 import type { Plan, Workout } from '../definition/outbox.ts';
+import type { AcceptedChange } from './accepted.ts';
 import type { Day } from './day.ts';
 import type { WaitingChange } from './waiting-change.ts';
 
@@ -43,10 +44,20 @@ const NOTHING: Workout = { date: '1970-01-01', exercise: '', weightKg: 0, sets: 
 export function overlayWorkouts(
   copy: readonly ServerWorkout[],
   changes: readonly WaitingChange[],
+  accepted: readonly AcceptedChange[] = [],
 ): readonly ShownWorkout[] {
   const shown = new Map<string, ShownWorkout>();
   for (const { id, revision, ...values } of copy) {
     const target = { type: 'id' as const, id };
+    shown.set(targetToken(target), { token: targetToken(target), target, values, revision });
+  }
+  for (const { family, target: id, revision, body } of accepted) {
+    const target = { type: 'id' as const, id };
+    const before = shown.get(targetToken(target));
+    // What the copy has at this revision or a later one is the server's own word.
+    if (family !== 'workout' || (before?.revision ?? 0) >= revision) continue;
+    const values = { ...(before?.values ?? NOTHING), ...(body as Partial<Workout>) };
+    if (values.exercise === '') continue;
     shown.set(targetToken(target), { token: targetToken(target), target, values, revision });
   }
   for (const change of changes) {
@@ -85,8 +96,13 @@ function orderOf(workout: ShownWorkout): number {
 export function overlayPlans(
   copy: readonly ServerPlan[],
   changes: readonly WaitingChange[],
+  accepted: readonly AcceptedChange[] = [],
 ): ReadonlyMap<Day, ShownPlan> {
   const shown = new Map<Day, ShownPlan>(copy.map((plan) => [plan.date, plan]));
+  for (const { family, target: date, revision, body } of accepted) {
+    if (family !== 'plan' || (shown.get(date)?.revision ?? 0) >= revision) continue;
+    shown.set(date, { date, title: (body as Plan).title, revision });
+  }
   for (const change of changes) {
     const { row, body } = change;
     if (row.family !== 'plan' || row.target.type !== 'id') continue;

@@ -24,9 +24,8 @@ export interface CopyContent {
 export interface ServerCopy extends Readable<CopyContent> {
   /** Reads again; answers whether it could. Calls that come while one runs share the one after it. */
   refresh(): Promise<boolean>;
-  /** What a receipt proves needs no read: the id and revision of a change just accepted. */
-  confirmWorkout(workout: ServerWorkout): void;
-  dropWorkout(id: string): void;
+  /** The server has said that it is gone. */
+  drop(family: string, id: string): void;
   clear(): void;
 }
 
@@ -80,14 +79,13 @@ export function openServerCopy(owner: string): ServerCopy {
     subscribe: store.subscribe,
     getSnapshot: store.getSnapshot,
     refresh,
-    confirmWorkout(workout) {
-      const { workouts, ...rest } = store.getSnapshot();
-      const others = workouts.filter((one) => one.id !== workout.id);
-      publish({ ...rest, workouts: [workout, ...others] });
-    },
-    dropWorkout(id) {
-      const { workouts, ...rest } = store.getSnapshot();
-      publish({ ...rest, workouts: workouts.filter((one) => one.id !== id) });
+    drop(family, id) {
+      const { workouts, plans, ...rest } = store.getSnapshot();
+      publish({
+        ...rest,
+        workouts: family === 'workout' ? workouts.filter((one) => one.id !== id) : workouts,
+        plans: family === 'plan' ? plans.filter(({ date }) => date !== id) : plans,
+      });
     },
     clear() {
       localStorage.removeItem(place);

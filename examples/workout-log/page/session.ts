@@ -1,9 +1,10 @@
 /** What the screens ask for, for one signed-in account. connect-session.ts makes it out of an outbox. */
 import type { Workout } from '../definition/outbox.ts';
+import type { AcceptedChange } from './accepted.ts';
 import type { Account } from './account.ts';
 import type { Day } from './day.ts';
 import type { ShownPlan, ShownWorkout } from './overlay.ts';
-import type { ServerCopy } from './server-copy.ts';
+import type { CopyContent } from './server-copy.ts';
 import type { Readable } from './store.ts';
 import type { WaitingChange } from './waiting-change.ts';
 
@@ -35,7 +36,8 @@ export interface Session {
   readonly account: Account;
   readonly status: Readable<OutboxStatus>;
   readonly changes: Readable<readonly WaitingChange[]>;
-  readonly copy: ServerCopy;
+  readonly copy: Readable<CopyContent>;
+  readonly accepted: Readable<readonly AcceptedChange[]>;
   logWorkout(values: Workout): Promise<void>;
   editWorkout(workout: ShownWorkout, patch: Partial<Workout>): Promise<void>;
   deleteWorkout(workout: ShownWorkout): Promise<void>;

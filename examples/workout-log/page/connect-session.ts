@@ -1,0 +1,120 @@
+/** The session of one account: an outbox, the copy of the server, and what the page does about outcomes. */
+import { connectOutbox, type Outbox, type PageStep, pageReactions, SENTENCES } from 'holdfast/client';
+import type { Outcome } from 'holdfast/shared';
+import { definition, type Workout } from '../definition/outbox.ts';
+import { openAccepted } from './accepted.ts';
+import type { Account } from './account.ts';
+import { announce } from './announcer.tsx';
+import { explainLines } from './explain-lines.ts';
+import { offlineSwitch } from './lab-switch.ts';
+import { openServerCopy } from './server-copy.ts';
+import type { Session } from './session.ts';
+import { watchChanges } from './watch-changes.ts';
+import { watchStatus } from './watch-status.ts';
+
+export type DemoOutbox = Outbox<typeof definition.families>;
+
+export async function connectSession(account: Account): Promise<Session> {
+  const outbox = await connectOutbox(definition, { worker: '/sw.js', owner: account.id });
+  const copy = openServerCopy(account.id);
+  const accepted = openAccepted(account.id);
+  const changes = watchChanges(outbox, copy);
+  const status = watchStatus(outbox);
+
+  async function refresh(): Promise<void> {
+    const forget = accepted.beginRead();
+    if (await copy.refresh()) forget();
+  }
+
+  /** One step of the table in docs/outcomes.md; what needs no doing here falls through. */
+  function run(step: PageStep, outcomes: readonly Outcome[]): void {
+    switch (step.type) {
+      case 'confirm':
+      case 'invalidate': {
+        for (const outcome of outcomes) {
+          if (outcome.type !== 'committed' || outcome.receipt.target !== step.resource.target) continue;
+          const body = changes.bodyOf(outcome.row.id);
+          const { family } = outcome.row;
+          const { target, revision } = outcome.receipt;
+          if (body !== undefined) accepted.add({ family, target, revision, body });
+        }
+        break;
+      }
+      case 'drop':
+        if (step.resource.target !== undefined) copy.drop(step.resource.family, step.resource.target);
+        break;
+      case 'announce':
+        announce(SENTENCES.announce(step.ids.length), 'good');
+        break;
+      case 'notice':
+        announce(SENTENCES.notice(step.ids.length), 'bad');
+        break;
+      default:
+    }
+  }
+
+  const endOutcomes = outbox.outcomes.subscribe(({ entries, truncated }) => {
+    const outcomes = entries.map(({ outcome }) => outcome);
+    const steps = pageReactions(outcomes, { owner: account.id });
+    for (const step of steps) run(step, outcomes);
+    if (steps.length > 0 || truncated) void refresh();
+  });
+  void refresh();
+  const onOnline = (): void => void refresh();
+  window.addEventListener('online', onOnline);
+  const endSwitch = offlineSwitch.subscribe(() => {
+    if (!offlineSwitch.getSnapshot()) void refresh();
+  });
+
+  /** Tells the person why a choice could not be carried out, in the error's own words. */
+  async function attempt(work: () => Promise<unknown>, done?: string): Promise<void> {
+    try {
+      await work();
+      if (done !== undefined) announce(done);
+    } catch (error) {
+      announce(error instanceof Error ? error.message : String(error), 'bad');
+    }
+  }
+
+  return {
+    account,
+    status,
+    changes,
+    copy,
+    accepted,
+    logWorkout: async (values) => {
+      await outbox.workout.create(values);
+    },
+    editWorkout: (workout, patch: Partial<Workout>) =>
+      attempt(() => outbox.workout.update(workout.target, patch, { revision: workout.revision })),
+    deleteWorkout: (workout) =>
+      attempt(
+        () => outbox.workout.delete(workout.target, { revision: workout.revision }),
+        `${workout.values.exercise} is deleted`,
+      ),
+    planDay: (date, title) => attempt(() => outbox.plan.put(date, { title })),
+    removePlan: (plan) => attempt(() => outbox.plan.remove(plan.date)),
+    retry: (id, overwrite) => attempt(() => outbox.retry(id, { overwrite })),
+    recover: (id, body) => attempt(() => outbox.recover(id, { body })),
+    discard: (id) => attempt(() => outbox.discard(id), 'Discarded'),
+    withdraw: (id) => attempt(() => outbox.cancel(id), 'Withdrawn'),
+    sendNow: () => attempt(() => outbox.flush()),
+    pause: () => attempt(() => outbox.pause()),
+    resume: () => attempt(() => outbox.resume()),
+    explain: async (id) => explainLines(await outbox.explain(id)),
+    exportAll: async () =>
+      new Blob([JSON.stringify(await outbox.export(), null, 2)], { type: 'application/json' }),
+    signedInAgain: () => attempt(() => outbox.signIn(account.id)),
+    async signOut(policy) {
+      const { waiting } = await outbox.signOut(policy);
+      return waiting;
+    },
+    close() {
+      endOutcomes();
+      endSwitch();
+      window.removeEventListener('online', onOnline);
+      changes.close();
+      outbox.close();
+    },
+  };
+}
