@@ -86,8 +86,7 @@ describe('the demo', () => {
     await log.lab('Applies, answer lost');
     await log.log({ ...squat, exercise: 'Pull-up' });
     await log.whenHeadline('1 waiting');
-    await log.lab('As it should');
-    await log.lab('Send now');
+    // By itself: the engine's own wait is over after some seconds.
     await log.whenHeadline('All saved');
     expect(await appliedOnce('grace')).toBe(true);
     expect((await log.workouts()).filter(({ exercise }) => exercise === 'Pull-up')).toHaveLength(1);
@@ -130,6 +129,30 @@ describe('the demo', () => {
     await log.lab('Sign in');
     await log.whenHeadline('All saved');
     expect(await log.workouts()).toContainEqual({ exercise: 'Clean', weightKg: 60 });
+  });
+
+  it('[V8, W20] sends what waits once the server is back, without a hand on the page', async () => {
+    await log.signIn('Ada');
+    await log.lab('Server down');
+    await log.log({ ...squat, exercise: 'Step-up' });
+    await log.whenText('No connection');
+    await log.lab('Server down');
+    await log.whenHeadline('All saved');
+    expect(await appliedOnce('ada')).toBe(true);
+  });
+
+  it('[V8] keeps an open form open when the server gives the workout its id', async () => {
+    await log.signIn('Grace');
+    await log.lab('Slow: 3 seconds');
+    await log.log({ ...squat, exercise: 'Snatch' });
+    await log.page.locator('button[aria-label="Edit Snatch"]').click();
+    await log.whenHeadline('All saved');
+    await log.page.locator('form[aria-label="Edit Snatch"] [name=reps]').fill('2');
+    await log.page.locator('form[aria-label="Edit Snatch"] button[type=submit]').click();
+    await log.whenText('5 × 2');
+    await log.whenHeadline('All saved');
+    const { effects } = await demo.server.statistics('grace');
+    expect(effects.at(-1)).toMatchObject({ kind: 'workout.update', revision: 2 });
   });
 
   it('[V8] plans a day and takes the plan back', async () => {

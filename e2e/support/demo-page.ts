@@ -26,6 +26,7 @@ export interface SeenChange {
 export interface DemoPage {
   readonly page: Page;
   signIn(name: 'Ada' | 'Grace'): Promise<void>;
+  /** Resolves when the log shows it, which is after it was stored. */
   log(workout: WorkoutEntry): Promise<void>;
   edit(exercise: string, changes: Partial<WorkoutEntry>): Promise<void>;
   remove(exercise: string): Promise<void>;
@@ -70,13 +71,24 @@ export function demoPage(page: Page): DemoPage {
     await page.waitForFunction((wanted) => document.body.textContent.includes(wanted), {}, text);
   };
 
+  const whenWorkout = async (exercise: string): Promise<void> => {
+    await page.waitForFunction(
+      (wanted) => [...document.querySelectorAll('.card h4')].some((h4) => h4.textContent === wanted),
+      {},
+      exercise,
+    );
+  };
+
   return {
     page,
     async signIn(name) {
       await page.locator(`::-p-xpath(//button[contains(., '${name}')])`).click();
       await page.waitForSelector(NEW_FORM);
     },
-    log: (workout) => fill(NEW_FORM, workout),
+    async log(workout) {
+      await fill(NEW_FORM, workout);
+      await whenWorkout(workout.exercise);
+    },
     async edit(exercise, changes) {
       await page.locator(`button[aria-label="Edit ${exercise}"]`).click();
       const form = `form[aria-label="Edit ${exercise}"]`;
@@ -129,13 +141,7 @@ export function demoPage(page: Page): DemoPage {
       );
     },
     whenText,
-    async whenWorkout(exercise) {
-      await page.waitForFunction(
-        (wanted) => [...document.querySelectorAll('.card h4')].some((h4) => h4.textContent === wanted),
-        {},
-        exercise,
-      );
-    },
+    whenWorkout,
     putRight: (changes) => fill('form[aria-label^="Put right"]', changes),
     async removePlan() {
       await page.locator('button[aria-label="Remove the plan"]').click();

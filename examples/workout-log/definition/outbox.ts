@@ -11,6 +11,8 @@ const workout = v.object({
   sets: v.number(),
   reps: v.number(),
   note: v.optional(v.string()),
+  /** Epoch ms, by the device's clock: the order within a day. */
+  loggedAt: v.optional(v.number()),
 });
 
 export const definition = defineOutbox({

@@ -16,7 +16,10 @@ export interface AcceptedChange {
 }
 
 export interface Accepted extends Readable<readonly AcceptedChange[]> {
-  add(change: AcceptedChange): void;
+  /** `origin`: what a creation was known by before the server gave it an id. */
+  add(change: AcceptedChange, origin: string): void;
+  /** By what a workout that was created here is known on the screen, so that a form that is open on it stays open. */
+  originOf(id: string): string | undefined;
   /** Call it before a read of the server; the answer forgets, once that read is in, what it must have seen. */
   beginRead(): () => void;
   clear(): void;
@@ -29,6 +32,8 @@ export function openAccepted(owner: string): Accepted {
     kept === null ? [] : (JSON.parse(kept) as readonly AcceptedChange[]),
   );
 
+  const origins = new Map<string, string>();
+
   function publish(changes: readonly AcceptedChange[]): void {
     store.set(changes);
     if (changes.length === 0) localStorage.removeItem(place);
@@ -38,7 +43,11 @@ export function openAccepted(owner: string): Accepted {
   return {
     subscribe: store.subscribe,
     getSnapshot: store.getSnapshot,
-    add: (change) => publish([...store.getSnapshot(), change]),
+    add(change, origin) {
+      if (!origins.has(change.target)) origins.set(change.target, origin);
+      publish([...store.getSnapshot(), change]);
+    },
+    originOf: (id) => origins.get(id),
     beginRead() {
       const before = new Set(store.getSnapshot());
       return () => publish(store.getSnapshot().filter((change) => !before.has(change)));

@@ -8,7 +8,7 @@ import { Icon, type IconName } from './icons.tsx';
 import type { Session } from './session.ts';
 import type { WaitingChange } from './waiting-change.ts';
 import { badgeOf, sentenceOf, titleOf } from './words.ts';
-import { WorkoutForm } from './workout-form.tsx';
+import { changedFields, WorkoutForm } from './workout-form.tsx';
 
 const KIND_ICONS: Readonly<Record<WaitingChange['row']['kind'], IconName>> = {
   create: 'plus',
@@ -63,14 +63,12 @@ export function ChangeItem({ change, session, isOnline, now }: ChangeItemProps):
           label={`Put right: ${title}`}
           submitLabel="Send this"
           date={toDay(new Date(row.savedAt))}
-          values={(change.body ?? {}) as Partial<Workout>}
+          values={{ ...change.base, ...(change.body as Partial<Workout>) }}
           autoFocus
           onCancel={() => setRecovering(false)}
           onSubmit={async (values) => {
-            await session.recover(
-              row.id,
-              row.kind === 'create' ? values : { ...(change.body as object), ...values },
-            );
+            const edited = row.kind === 'create' ? values : changedFields(change.base, values);
+            await session.recover(row.id, { ...(change.body as Partial<Workout>), ...edited });
             setRecovering(false);
           }}
         />

@@ -1,21 +1,33 @@
 /** The session of one account: an outbox, the copy of the server, and what the page does about outcomes. */
-import { connectOutbox, type Outbox, type PageStep, pageReactions, SENTENCES } from 'holdfast/client';
+import {
+  connectOutbox,
+  type Handle,
+  type Outbox,
+  type PageStep,
+  pageReactions,
+  SENTENCES,
+} from 'holdfast/client';
 import type { Outcome } from 'holdfast/shared';
-import { definition, type Workout } from '../definition/outbox.ts';
+import { definition } from '../definition/outbox.ts';
 import { openAccepted } from './accepted.ts';
 import type { Account } from './account.ts';
 import { announce } from './announcer.tsx';
 import { explainLines } from './explain-lines.ts';
+import { followOutcomes } from './follow-outcomes.ts';
 import { offlineSwitch } from './lab-switch.ts';
 import { openServerCopy } from './server-copy.ts';
 import type { Session } from './session.ts';
 import { watchChanges } from './watch-changes.ts';
 import { watchStatus } from './watch-status.ts';
 
-export type DemoOutbox = Outbox<typeof definition.families>;
+export type DemoOutbox = Outbox<(typeof definition)['families']>;
 
 export async function connectSession(account: Account): Promise<Session> {
-  const outbox = await connectOutbox(definition, { worker: '/sw.js', owner: account.id });
+  const outbox = await connectOutbox(definition, {
+    worker: '/sw.js',
+    owner: account.id,
+    fallback: async () => (await import('./fallback.ts')).sending,
+  });
   const copy = openServerCopy(account.id);
   const accepted = openAccepted(account.id);
   const changes = watchChanges(outbox, copy);
@@ -36,7 +48,7 @@ export async function connectSession(account: Account): Promise<Session> {
           const body = changes.bodyOf(outcome.row.id);
           const { family } = outcome.row;
           const { target, revision } = outcome.receipt;
-          if (body !== undefined) accepted.add({ family, target, revision, body });
+          if (body !== undefined) accepted.add({ family, target, revision, body }, outcome.row.origin);
         }
         break;
       }
@@ -53,10 +65,10 @@ export async function connectSession(account: Account): Promise<Session> {
     }
   }
 
-  const endOutcomes = outbox.outcomes.subscribe(({ entries, truncated }) => {
-    const outcomes = entries.map(({ outcome }) => outcome);
+  const endOutcomes = followOutcomes(outbox, account.id, ({ outcomes, truncated }) => {
     const steps = pageReactions(outcomes, { owner: account.id });
     for (const step of steps) run(step, outcomes);
+    changes.release(outcomes.map(({ row }) => row.id));
     if (steps.length > 0 || truncated) void refresh();
   });
   void refresh();
@@ -65,6 +77,11 @@ export async function connectSession(account: Account): Promise<Session> {
   const endSwitch = offlineSwitch.subscribe(() => {
     if (!offlineSwitch.getSnapshot()) void refresh();
   });
+
+  /** An edit that folded into an earlier change has another body than its own, which is then read. */
+  function note({ action, row, removed }: Handle, body: unknown): void {
+    if (row && action === 'queued' && removed.length === 0) changes.noteBody(row.id, body);
+  }
 
   /** Tells the person why a choice could not be carried out, in the error's own words. */
   async function attempt(work: () => Promise<unknown>, done?: string): Promise<void> {
@@ -82,17 +99,23 @@ export async function connectSession(account: Account): Promise<Session> {
     changes,
     copy,
     accepted,
-    logWorkout: async (values) => {
-      await outbox.workout.create(values);
+    async logWorkout(values) {
+      const body = { ...values, loggedAt: Date.now() };
+      note(await outbox.workout.create(body), body);
     },
-    editWorkout: (workout, patch: Partial<Workout>) =>
-      attempt(() => outbox.workout.update(workout.target, patch, { revision: workout.revision })),
+    editWorkout: (workout, patch) =>
+      attempt(async () => {
+        note(await outbox.workout.update(workout.target, patch, { revision: workout.revision }), patch);
+      }),
     deleteWorkout: (workout) =>
       attempt(
         () => outbox.workout.delete(workout.target, { revision: workout.revision }),
         `${workout.values.exercise} is deleted`,
       ),
-    planDay: (date, title) => attempt(() => outbox.plan.put(date, { title })),
+    planDay: (date, title) =>
+      attempt(async () => {
+        note(await outbox.plan.put(date, { title }), { title });
+      }),
     removePlan: (plan) => attempt(() => outbox.plan.remove(plan.date)),
     retry: (id, overwrite) => attempt(() => outbox.retry(id, { overwrite })),
     recover: (id, body) => attempt(() => outbox.recover(id, { body })),

@@ -21,8 +21,8 @@ export function LogView({ session }: { readonly session: Session }): JSX.Element
   const accepted = useReadable(session.accepted);
   const { isOnline } = useReadable(session.status);
   const workouts = useMemo(
-    () => overlayWorkouts(copy.workouts, changes, accepted),
-    [copy.workouts, changes, accepted],
+    () => overlayWorkouts(copy.workouts, changes, accepted, session.accepted.originOf),
+    [copy.workouts, changes, accepted, session.accepted],
   );
   const plans = useMemo(() => overlayPlans(copy.plans, changes, accepted), [copy.plans, changes, accepted]);
   const byDay = useMemo(() => groupByDay(workouts), [workouts]);

@@ -13,7 +13,7 @@ const CLOCK_MS = 30_000;
 
 export function OutboxPanel({ session }: { readonly session: Session }): JSX.Element {
   const status = useReadable(session.status);
-  const changes = useReadable(session.changes);
+  const changes = useReadable(session.changes).filter(({ isLeaving }) => !isLeaving);
   const now = useNow();
   const [isWhole, setWhole] = useState(false);
   const { progress, counts, isPaused } = status;
@@ -102,7 +102,7 @@ export function OutboxPanel({ session }: { readonly session: Session }): JSX.Ele
           )}
         </>
       )}
-      {changes.length === 0 && (
+      {changes.length === 0 && status.isReady && (
         <div class="all-saved">
           <span>
             <Icon name="check" />
@@ -114,7 +114,8 @@ export function OutboxPanel({ session }: { readonly session: Session }): JSX.Ele
   );
 }
 
-export function headlineOf({ counts }: OutboxStatus): string {
+export function headlineOf({ counts, isReady }: OutboxStatus): string {
+  if (!isReady) return 'Opening…';
   const waiting = counts.queued + counts.sending;
   if (counts.blocked > 0) return counts.blocked === 1 ? '1 needs you' : `${counts.blocked} need you`;
   if (counts.held > 0) return `${counts.held + waiting} held`;
@@ -123,7 +124,7 @@ export function headlineOf({ counts }: OutboxStatus): string {
 
 function ConnectionLine({ status }: { readonly status: OutboxStatus }): JSX.Element {
   const { isOnline, host, triggers, isPaused } = status;
-  const where = { worker: 'the Service Worker', page: 'this page', none: 'nobody yet' }[host];
+  const where = host === 'worker' ? 'the Service Worker' : 'this page';
   return (
     <p class="connection">
       <span class={`dot ${isOnline ? 'dot-good' : 'dot-off'}`} aria-hidden="true" />

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { overlayPlans, overlayWorkouts, type ServerWorkout } from './overlay.ts';
+import { overlayPlans, overlayWorkouts } from './overlay.ts';
+import type { ServerWorkout } from './server-copy.ts';
 import type { WaitingChange } from './waiting-change.ts';
 
 const squat: ServerWorkout = {

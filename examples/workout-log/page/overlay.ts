@@ -2,22 +2,13 @@
 import type { Plan, Workout } from '../definition/outbox.ts';
 import type { AcceptedChange } from './accepted.ts';
 import type { Day } from './day.ts';
+import type { ServerPlan, ServerWorkout } from './server-copy.ts';
 import type { WaitingChange } from './waiting-change.ts';
-
-export interface ServerWorkout extends Workout {
-  readonly id: string;
-  readonly revision: number;
-}
-
-export interface ServerPlan extends Plan {
-  readonly date: Day;
-  readonly revision: number;
-}
 
 type Target = WaitingChange['row']['target'];
 
 export interface ShownWorkout {
-  /** Equal for the same workout as long as its target is. */
+  /** Equal for the same workout, also when the server has given it an id. */
   readonly token: string;
   readonly target: Target;
   readonly values: Workout;
@@ -36,16 +27,18 @@ export interface ShownPlan {
   readonly change?: WaitingChange | undefined;
 }
 
-export const targetToken = (target: Target): string =>
-  target.type === 'id' ? `id ${target.id}` : `pending ${target.origin}`;
-
 const NOTHING: Workout = { date: '1970-01-01', exercise: '', weightKg: 0, sets: 0, reps: 0 };
 
 export function overlayWorkouts(
   copy: readonly ServerWorkout[],
   changes: readonly WaitingChange[],
   accepted: readonly AcceptedChange[] = [],
+  originOf: (id: string) => string | undefined = () => undefined,
 ): readonly ShownWorkout[] {
+  const targetToken = (target: Target): string => {
+    const origin = target.type === 'pending' ? target.origin : originOf(target.id);
+    return origin === undefined && target.type === 'id' ? `id ${target.id}` : `here ${origin}`;
+  };
   const shown = new Map<string, ShownWorkout>();
   for (const { id, revision, ...values } of copy) {
     const target = { type: 'id' as const, id };
@@ -66,7 +59,7 @@ export function overlayWorkouts(
     const target: Target = row.kind === 'create' ? { type: 'pending', origin: row.origin } : row.target;
     const token = targetToken(target);
     const before = shown.get(token);
-    if (row.kind === 'delete' && row.state !== 'blocked') {
+    if (row.kind === 'delete' && (row.state !== 'blocked' || change.isLeaving)) {
       shown.delete(token);
       continue;
     }
@@ -79,18 +72,12 @@ export function overlayWorkouts(
       target,
       values,
       revision: before?.revision,
-      change: before?.change?.row.state === 'blocked' ? before.change : change,
+      change: change.isLeaving || before?.change?.row.state === 'blocked' ? before?.change : change,
       isDeletionRefused: row.kind === 'delete',
     });
   }
-  return [...shown.values()].sort(
-    (a, b) => b.values.date.localeCompare(a.values.date) || orderOf(b) - orderOf(a),
-  );
-}
-
-/** New ones first; the server's keep the order it gave them. */
-function orderOf(workout: ShownWorkout): number {
-  return workout.target.type === 'pending' ? (workout.change?.row.seq ?? 0) : -1;
+  const at = ({ values }: ShownWorkout): number => values.loggedAt ?? 0;
+  return [...shown.values()].sort((a, b) => b.values.date.localeCompare(a.values.date) || at(b) - at(a));
 }
 
 export function overlayPlans(
@@ -110,7 +97,12 @@ export function overlayPlans(
     const revision = shown.get(date)?.revision;
     if (row.kind === 'remove' && row.state !== 'blocked') shown.delete(date);
     else if (row.kind === 'put' && body !== undefined) {
-      shown.set(date, { date, title: (body as Plan).title, revision, change });
+      shown.set(date, {
+        date,
+        title: (body as Plan).title,
+        revision,
+        change: change.isLeaving ? undefined : change,
+      });
     }
   }
   return shown;

@@ -2,9 +2,21 @@
  * What the server last said, per account. Filled by reads of the server only, never from changes that wait; kept
  * in localStorage, so that the log opens without a connection.
  */
+
+import type { Plan, Workout } from '../definition/outbox.ts';
+import type { Day } from './day.ts';
 import { fetchHere } from './lab-switch.ts';
-import type { ServerPlan, ServerWorkout } from './overlay.ts';
 import { createStore, type Readable } from './store.ts';
+
+export interface ServerWorkout extends Workout {
+  readonly id: string;
+  readonly revision: number;
+}
+
+export interface ServerPlan extends Plan {
+  readonly date: Day;
+  readonly revision: number;
+}
 
 export interface Statistics {
   readonly generation: number;

@@ -1,6 +1,6 @@
 /** What the screens ask for, for one signed-in account. connect-session.ts makes it out of an outbox. */
 import type { Workout } from '../definition/outbox.ts';
-import type { AcceptedChange } from './accepted.ts';
+import type { Accepted } from './accepted.ts';
 import type { Account } from './account.ts';
 import type { Day } from './day.ts';
 import type { ShownPlan, ShownWorkout } from './overlay.ts';
@@ -9,6 +9,8 @@ import type { Readable } from './store.ts';
 import type { WaitingChange } from './waiting-change.ts';
 
 export interface OutboxStatus {
+  /** False until what is on this device has been read. */
+  readonly isReady: boolean;
   readonly counts: {
     readonly queued: number;
     readonly sending: number;
@@ -19,7 +21,7 @@ export interface OutboxStatus {
   readonly isOnline: boolean;
   readonly isPaused: boolean;
   /** Where the engine runs. */
-  readonly host: 'worker' | 'page' | 'none';
+  readonly host: 'worker' | 'page';
   /** What will wake the queue, in words. */
   readonly triggers: readonly string[];
   readonly oldestSavedAt?: number | undefined;
@@ -37,7 +39,7 @@ export interface Session {
   readonly status: Readable<OutboxStatus>;
   readonly changes: Readable<readonly WaitingChange[]>;
   readonly copy: Readable<CopyContent>;
-  readonly accepted: Readable<readonly AcceptedChange[]>;
+  readonly accepted: Pick<Accepted, 'subscribe' | 'getSnapshot' | 'originOf'>;
   logWorkout(values: Workout): Promise<void>;
   editWorkout(workout: ShownWorkout, patch: Partial<Workout>): Promise<void>;
   deleteWorkout(workout: ShownWorkout): Promise<void>;

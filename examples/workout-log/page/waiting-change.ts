@@ -1,10 +1,13 @@
 /** A change that waits on this device, as the live view shows it, with its content once that has been read. */
-import type { ViewRow } from '../../../shared/protocol.ts';
+import type { ViewRow } from 'holdfast/client';
+import type { ServerWorkout } from './server-copy.ts';
 
 export interface WaitingChange {
   readonly row: ViewRow;
   /** Absent while it is being read, and for a deletion. */
   readonly body?: unknown;
-  /** What the target is called, where the list knows it. */
-  readonly name?: string | undefined;
+  /** What the server last said about the workout it changes. */
+  readonly base?: ServerWorkout | undefined;
+  /** Its row is gone and its outcome not dealt with yet: content to show, but nothing that waits. */
+  readonly isLeaving?: boolean | undefined;
 }

@@ -1,4 +1,7 @@
-/** The live view's rows with their content: bodies are read when a row first shows, and once, since they never change. */
+/**
+ * The live view's rows with their content: bodies are read when a row first shows, and once, since they never change.
+ * A row that has gone stays until its outcome has been dealt with, so that nothing blinks out of the log in between.
+ */
 import type { DemoOutbox } from './connect-session.ts';
 import type { ServerCopy } from './server-copy.ts';
 import { createStore, type Readable } from './store.ts';
@@ -7,6 +10,10 @@ import type { WaitingChange } from './waiting-change.ts';
 export interface Changes extends Readable<readonly WaitingChange[]> {
   /** Of a row that shows or has shown here. */
   bodyOf(rowId: string): unknown;
+  /** What this page has just stored need not be read. Only where it is the row's whole body. */
+  noteBody(rowId: string, body: unknown): void;
+  /** The outcomes of these rows have been dealt with. */
+  release(rowIds: readonly string[]): void;
   close(): void;
 }
 
@@ -18,18 +25,18 @@ const REMEMBERED = 1_000;
 export function watchChanges(outbox: DemoOutbox, copy: ServerCopy): Changes {
   const bodies = new Map<string, unknown>();
   const store = createStore<readonly WaitingChange[]>([]);
+  const leaving = new Map<string, WaitingChange>();
   let asked = new Set<string>();
 
   function publish(): void {
     const { rows } = outbox.view.getSnapshot();
-    const names = new Map(copy.getSnapshot().workouts.map(({ id, exercise }) => [id, exercise]));
-    store.set(
-      rows.map((row) => ({
-        row,
-        body: bodies.get(row.id),
-        name: row.target.type === 'id' ? names.get(row.target.id) : undefined,
-      })),
-    );
+    const known = new Map(copy.getSnapshot().workouts.map((workout) => [workout.id, workout]));
+    const present = rows.map((row) => ({
+      row,
+      body: bodies.get(row.id),
+      base: row.target.type === 'id' ? known.get(row.target.id) : undefined,
+    }));
+    store.set([...leaving.values(), ...present].sort((a, b) => a.row.seq - b.row.seq));
   }
 
   async function readMissing(): Promise<void> {
@@ -50,6 +57,10 @@ export function watchChanges(outbox: DemoOutbox, copy: ServerCopy): Changes {
   }
 
   const follow = (): void => {
+    const ids = new Set(outbox.view.getSnapshot().rows.map(({ id }) => id));
+    for (const change of store.getSnapshot()) {
+      if (!ids.has(change.row.id)) leaving.set(change.row.id, { ...change, isLeaving: true });
+    }
     publish();
     // A row that could not be read now is asked for with the next change.
     readMissing().catch(() => undefined);
@@ -61,6 +72,13 @@ export function watchChanges(outbox: DemoOutbox, copy: ServerCopy): Changes {
     subscribe: store.subscribe,
     getSnapshot: store.getSnapshot,
     bodyOf: (rowId) => bodies.get(rowId),
+    noteBody(rowId, body) {
+      bodies.set(rowId, body);
+      publish();
+    },
+    release(rowIds) {
+      if (rowIds.map((id) => leaving.delete(id)).includes(true)) publish();
+    },
     close() {
       for (const end of ends) end();
     },

@@ -40,11 +40,13 @@ export function watchStatus({ view }: DemoOutbox): Readable<OutboxStatus> {
 function toStatus(snapshot: Snapshot, isOff: boolean): OutboxStatus {
   const { counts, progress, connection, storage, host, oldestWaitingAt, wakeAt, stoppedBy } = snapshot;
   return {
+    isReady: snapshot.isReady,
     counts,
-    progress: { running: progress.isRunning, done: progress.done, total: progress.total },
-    isOnline: connection === 'online' && !isOff,
+    progress,
+    // Whose session it is could not be asked either: the server is out of reach.
+    isOnline: connection === 'online' && stoppedBy !== 'credentials' && !isOff,
     isPaused: stoppedBy === 'paused',
-    host: host?.kind ?? 'none',
+    host,
     triggers: triggerWords(snapshot),
     oldestSavedAt: oldestWaitingAt,
     wakeAt,
@@ -53,13 +55,13 @@ function toStatus(snapshot: Snapshot, isOff: boolean): OutboxStatus {
 }
 
 function triggerWords({ triggers }: Snapshot): readonly string[] {
-  const sync = triggers?.sync;
+  const { sync } = triggers;
   return [
     'this page',
     'the connection coming back',
     ...(sync === 'idle' || sync === 'armed' || sync === 'proven'
       ? ['Background Sync, also with no page open']
       : []),
-    ...(triggers?.periodicSync ? ['periodic sync'] : []),
+    ...(triggers.periodicSync ? ['periodic sync'] : []),
   ];
 }

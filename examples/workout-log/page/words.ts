@@ -46,9 +46,9 @@ export function titleOf(change: WaitingChange): string {
     case 'create':
       return `New: ${summaryOf(body)}`;
     case 'update':
-      return `Change: ${summaryOf(body)}`;
+      return `Change: ${summaryOf({ exercise: change.base?.exercise, ...(body as object) })}`;
     case 'delete':
-      return `Delete: ${change.name ?? 'a workout'}`;
+      return `Delete: ${change.base?.exercise ?? 'a workout'}`;
     case 'put':
       return `Plan: ${String((body as { title?: string } | undefined)?.title ?? 'a day')}`;
     case 'remove':

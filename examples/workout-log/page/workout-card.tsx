@@ -4,7 +4,7 @@ import type { Workout } from '../definition/outbox.ts';
 import { Icon } from './icons.tsx';
 import type { ShownWorkout } from './overlay.ts';
 import { badgeOf, sentenceOf } from './words.ts';
-import { WorkoutForm } from './workout-form.tsx';
+import { changedFields, WorkoutForm } from './workout-form.tsx';
 
 interface WorkoutCardProps {
   readonly workout: ShownWorkout;
@@ -80,9 +80,4 @@ export function WorkoutCard({ workout, isOnline, onEdit, onDelete }: WorkoutCard
       </div>
     </li>
   );
-}
-
-function changedFields(before: Workout, after: Workout): Partial<Workout> {
-  const changed = Object.entries(after).filter(([name, value]) => before[name as keyof Workout] !== value);
-  return Object.fromEntries(changed);
 }

@@ -131,3 +131,9 @@ function NumberField({ name, label, value, step, placeholder }: NumberFieldProps
     </label>
   );
 }
+
+/** The patch that turns one into the other; the fields of the form only. */
+export function changedFields(before: Partial<Workout> | undefined, after: Workout): Partial<Workout> {
+  const changed = Object.entries(after).filter(([name, value]) => before?.[name as keyof Workout] !== value);
+  return Object.fromEntries(changed);
+}

@@ -1,41 +1,10 @@
 /** The demo's worker: its own shell, and the outbox beside it. */
-import { httpSender, startOutbox, url } from 'holdfast/sw';
+import { startOutbox } from 'holdfast/sw';
 import { definition } from '../definition/outbox.ts';
-import { fetchHere } from './lab-switch.ts';
+import { sending } from './sending.ts';
 import { serveShell } from './shell.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 
 serveShell(self);
-
-startOutbox(definition, {
-  sender: httpSender(
-    {
-      workout: {
-        create: ({ body }) => ({ method: 'POST', url: '/api/workouts', json: body }),
-        update: ({ target, body }) => ({ method: 'PATCH', url: url`/api/workouts/${target}`, json: body }),
-        delete: ({ target }) => ({ method: 'DELETE', url: url`/api/workouts/${target}` }),
-        read: ({ target }) => ({ method: 'GET', url: url`/api/workouts/${target}` }),
-      },
-      plan: {
-        put: ({ target, body }) => ({ method: 'PUT', url: url`/api/plans/${target}`, json: body }),
-        remove: ({ target }) => ({ method: 'DELETE', url: url`/api/plans/${target}` }),
-        read: ({ target }) => ({ method: 'GET', url: url`/api/plans/${target}` }),
-      },
-    },
-    { receipts: '/api/receipts', fetch: fetchHere },
-  ),
-  credentials: {
-    /**
-     * The cookie is the credential, and goes along by itself. It may be another account's by now, so the server is
-     * asked whose it is: rows of anybody else are held.
-     */
-    async offer() {
-      const response = await fetchHere('/api/session');
-      if (response.status === 401) return { type: 'none' };
-      if (!response.ok) throw new Error(`Whose session this is could not be asked: ${response.status}`);
-      const { account } = (await response.json()) as { readonly account: { readonly id: string } };
-      return { type: 'headers', headers: {}, account: account.id };
-    },
-  },
-});
+startOutbox(definition, sending);
