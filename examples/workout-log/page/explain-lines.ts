@@ -3,6 +3,18 @@ import type { ExplainedRow } from 'holdfast/client';
 
 const time = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
+const WAKES: Readonly<Record<string, string>> = {
+  enqueue: 'a new change',
+  connect: 'opening the log',
+  visible: 'looking at it again',
+  online: 'the connection coming back',
+  sync: 'Background Sync',
+  flush: '“Send now”',
+  sign_in: 'signing in',
+  timer: 'time',
+  person: 'you',
+};
+
 export function explainLines(explained: ExplainedRow | undefined): readonly string[] {
   if (explained === undefined) return ['It is no longer on this device.'];
   const { row, reason, wakes } = explained;
@@ -13,7 +25,7 @@ export function explainLines(explained: ExplainedRow | undefined): readonly stri
       ({ at, end, code }) => `${time.format(at)}: ${end}${code === undefined ? '' : ` (${code})`}`,
     ),
     ...(row.claim ? [`Handed over ${row.claim.fence} time${row.claim.fence === 1 ? '' : 's'}`] : []),
-    ...(wakes.length > 0 ? [`Woken by: ${wakes.join(', ')}`] : []),
+    ...(wakes.length > 0 ? [`Woken by: ${wakes.map((wake) => WAKES[wake] ?? wake).join(', ')}`] : []),
     `Key: ${row.id}`,
   ];
 }
