@@ -13,6 +13,7 @@ const root = dirname(fileURLToPath(import.meta.url));
 export const ENTRIES = {
   'sw/index': 'sw/index.ts',
   'client/index': 'client/index.ts',
+  'reactions/index': 'client/reactions.ts',
   'shared/index': 'shared/index.ts',
   'testing/index': 'sw/testing/index.ts',
   'inspector/index': 'client/inspector/index.ts',

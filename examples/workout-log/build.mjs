@@ -15,6 +15,7 @@ const alias = {
   'holdfast/shared': join(root, 'shared/index.ts'),
   'holdfast/sw': join(root, 'sw/index.ts'),
   'holdfast/client': join(root, 'client/index.ts'),
+  'holdfast/reactions': join(root, 'client/reactions.ts'),
   'holdfast/inspector': join(root, 'client/inspector/index.ts'),
 };
 

@@ -1,12 +1,6 @@
 /** The session of one account: an outbox, the copy of the server, and what the page does about outcomes. */
-import {
-  connectOutbox,
-  type Handle,
-  type Outbox,
-  type PageStep,
-  pageReactions,
-  SENTENCES,
-} from 'holdfast/client';
+import { connectOutbox, type Handle, type Outbox } from 'holdfast/client';
+import { type PageStep, pageReactions, SENTENCES } from 'holdfast/reactions';
 import type { Outcome } from 'holdfast/shared';
 import { definition } from '../definition/outbox.ts';
 import { openAccepted } from './accepted.ts';

@@ -1,0 +1,4 @@
+/** The surface of `holdfast/reactions`: what a page does about outcomes, apart from the outbox so that it costs only whom it serves. */
+export * from './page-reactions.ts';
+export * from './query-cache.ts';
+export * from './sentences.ts';
