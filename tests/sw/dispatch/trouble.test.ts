@@ -125,7 +125,7 @@ describe('trouble in the device’s own book-keeping', () => {
     expect(await world.engine.settled('ann', noted?.id ?? '')).toMatchObject({ type: 'uploaded' });
   });
 
-  it('[G4, D3] a flush never rejects, also when nothing can be read', async () => {
+  it('[D3] a flush never rejects, also when nothing can be read', async () => {
     const world = await dispatchWorld();
     await world.put('a');
     world.store.failReads(lost());
