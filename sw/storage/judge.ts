@@ -170,11 +170,10 @@ export function planReads(commits: readonly Commit[]): ReadPlan {
   };
 }
 
-/** A draft that takes the place of a row of this commit: itself, or one that the commit removes. */
-function keepsPlace(commit: Commit, draft: RowDraft): boolean {
-  return commit.expected.some(
-    (row) => row.seq === draft.seq && (row.id === draft.id || commit.remove.includes(row.id)),
-  );
+/** A draft that takes the place of a row of this commit, itself or one that goes, and shares it with no other. */
+function keepsPlace({ expected, remove, write }: Commit, draft: RowDraft): boolean {
+  if (write.some((other) => other !== draft && other.seq === draft.seq)) return false;
+  return expected.some(({ id, seq }) => seq === draft.seq && (id === draft.id || remove.includes(id)));
 }
 
 export function judge(

@@ -361,6 +361,26 @@ export function describeRowStore(name: string, open: () => Promise<OpenRowStore>
         ]);
       });
 
+      it.each([
+        { when: 'the row that has it is written again', removes: true, writes: true },
+        { when: 'the row that has it stays', removes: false, writes: false },
+        { when: 'two rows ask for the place of one that goes', removes: true, writes: false },
+      ])(
+        '[R6] a number asked for beside a row of the same commit never costs a third its place: $when',
+        async ({ removes, writes }) => {
+          const { store } = await open();
+          const neighbour = await stored(store, { id: uuid(1), target: target('w1'), seq: 3 });
+          const row = await stored(store, { id: uuid(2), target: target('w2'), seq: 4 });
+          const asks = [3, 4].map((n) => draft({ id: uuid(n), target: target('w2'), seq: 4 }));
+          const write = writes ? [row, ...asks] : asks;
+          const commit = commitOf(write, [row], { remove: removes ? [row.id] : [] });
+          expect(await one(store, commit)).toMatchObject({ type: 'committed' });
+          expect(await store.findRows([uuid(1)])).toEqual([neighbour]);
+          const rows = await store.index('ann', { limit: 9 });
+          expect(rows).toHaveLength(removes && !writes ? 3 : 4);
+        },
+      );
+
       it('[R6] numbers given later lie above one restored from a clock that was ahead', async () => {
         const { store, startedAt } = await open();
         const ahead = (startedAt + 1_000_000) * 1000;

@@ -51,20 +51,24 @@ export function plantRecord(
   value: unknown,
   id: string,
 ): Promise<void> {
+  const key = [owner, 'workout', 'id', 'w1'];
+  const record = { owner, seq, names: [id], key, lane: [owner, 'ready', 1, seq], row: value };
+  return writeRaw(indexedDB, 'rows', record, name);
+}
+
+export function writeRaw(
+  indexedDB: IDBFactory,
+  store: string,
+  record: unknown,
+  name = 'holdfast',
+): Promise<void> {
   return withDatabase(indexedDB, name, async (database) => {
-    const transaction = database.transaction('rows', 'readwrite');
+    const transaction = database.transaction(store, 'readwrite');
     const done = new Promise<void>((resolve, reject) => {
       transaction.oncomplete = () => resolve();
       transaction.onabort = () => reject(transaction.error);
     });
-    transaction.objectStore('rows').put({
-      owner,
-      seq,
-      names: [id],
-      key: [owner, 'workout', 'id', 'w1'],
-      lane: [owner, 'ready', 1, seq],
-      row: value,
-    });
+    transaction.objectStore(store).put(record);
     await done;
   });
 }

@@ -3,6 +3,7 @@
  * late, end unseen, end without an error, or find the disk full (S10-S12, S16).
  */
 import { IDBFactory as FakeFactory } from 'fake-indexeddb';
+import type { Place } from '../../sw/storage/judge.ts';
 
 /** What the next opening does. `late`: it opens, but tells only after `release()`. */
 export type OpenStep = 'answer' | 'hang' | 'late' | 'blocked' | DOMException;
@@ -34,6 +35,8 @@ export interface ScriptedIndexedDb {
   onOpen(...steps: readonly OpenStep[]): void;
   onWrite(...steps: readonly TransactionStep[]): void;
   onRead(...steps: readonly TransactionStep[]): void;
+  /** The record of that row can no longer be read: requests for it, or for many that might include it, fail. */
+  damage(place: Place): void;
   /** Tells what was kept back so far. */
   release(): void;
   /** The browser closes every connection (storage cleared, server lost): `close` events. */
@@ -54,6 +57,7 @@ export function createScriptedIndexedDb(): ScriptedIndexedDb {
   const durabilities: (string | undefined)[] = [];
   const writeScopes: (readonly string[])[] = [];
   const connections = new Map<IDBDatabase, IDBDatabase>();
+  const damaged = new Set<string>();
   let openings = 0;
 
   function wrapDatabase(real: IDBDatabase): IDBDatabase {
@@ -71,11 +75,32 @@ export function createScriptedIndexedDb(): ScriptedIndexedDb {
           durabilities.push(options?.durability);
           writeScopes.push(names);
         }
-        return wrapTransaction(real.transaction(names, kind, options), step);
+        const transaction = real.transaction(names, kind, options);
+        return damaged.size > 0 ? wrapDamaged(transaction) : wrapTransaction(transaction, step);
       },
     });
     real.onversionchange = (event) => wrapped.onversionchange?.call(wrapped, event);
     connections.set(real, wrapped);
+    return wrapped;
+  }
+
+  function wrapDamaged(real: IDBTransaction): IDBTransaction {
+    const isDamaged = (key: unknown): boolean => damaged.has(JSON.stringify(key));
+    const wrapSource = <T extends IDBObjectStore | IDBIndex>(source: T): T =>
+      wrap(source, {
+        getAll: () => failingRequest(),
+        get: (key: IDBValidKey) => (isDamaged(key) ? failingRequest() : source.get(key)),
+        index: (name: string) => wrapSource((source as IDBObjectStore).index(name)),
+        get objectStore() {
+          return wrapSource((source as IDBIndex).objectStore);
+        },
+      });
+    const wrapped: IDBTransaction = wrap(real, {
+      objectStore: (name: string) =>
+        name === 'rows' ? wrapSource(real.objectStore(name)) : real.objectStore(name),
+    });
+    real.oncomplete = (event) => wrapped.oncomplete?.call(wrapped, event);
+    real.onabort = (event) => wrapped.onabort?.call(wrapped, event);
     return wrapped;
   }
 
@@ -170,6 +195,7 @@ export function createScriptedIndexedDb(): ScriptedIndexedDb {
     onOpen: (...more) => void openSteps.push(...more),
     onWrite: (...more) => void steps.readwrite.push(...more),
     onRead: (...more) => void steps.readonly.push(...more),
+    damage: ({ owner, seq }) => void damaged.add(JSON.stringify([owner, seq])),
     release() {
       for (const tell of kept.splice(0)) tell();
     },
@@ -206,6 +232,12 @@ function wrap<T extends object>(real: T, own: object): T {
       return true;
     },
   });
+}
+
+function failingRequest(): IDBRequest {
+  const request: Partial<IDBRequest> = { error: new DOMException('', 'DataError') };
+  queueMicrotask(() => request.onerror?.call(request as IDBRequest, new Event('error')));
+  return request as IDBRequest;
 }
 
 function silentRequest(): IDBOpenDBRequest {

@@ -5,7 +5,7 @@ import { FACTS } from '../../../sw/outbox/row-store.ts';
 import { createIdbRowStore } from '../../../sw/storage/idb-row-store.ts';
 import { createManualClock } from '../../../sw/testing/manual-clock.ts';
 import { commitOf, draft, one, outcomeOf, stored, uuid } from '../../support/commit-fixture.ts';
-import { readEverything } from '../../support/raw-database.ts';
+import { readEverything, writeRaw } from '../../support/raw-database.ts';
 import { rowFixture } from '../../support/row-fixture.ts';
 import { createScriptedIndexedDb } from '../../support/scripted-indexed-db.ts';
 
@@ -275,6 +275,43 @@ describe('a transaction the browser ends', () => {
       commitOf([draft({ id: uuid(2), target: target('w2') })]),
     ]);
     expect(results).toMatchObject([{ type: 'committed' }, { type: 'failed', error: { code: 'quota' } }]);
+  });
+});
+
+describe('damage', () => {
+  it('[R3, T30] a record that the browser cannot give is listed; its neighbours are read and written', async () => {
+    const { scripted, store } = setUp();
+    const a = await stored(store);
+    const bad = await stored(store, { id: uuid(2), target: target('w2') });
+    const c = await stored(store, { id: uuid(3), target: target('w3') });
+    scripted.damage(bad);
+    expect(await store.index('ann', { limit: 9 })).toEqual([a, c]);
+    expect(await store.index('ann', { limit: 2 })).toEqual([a, c]);
+    expect(await store.readLane('ann', 'ready', { limit: 2 })).toEqual([a, c]);
+    expect(await store.readKeys([keyOf(bad), keyOf(c)])).toEqual([[], [c]]);
+    expect(await store.unreadable(9)).toEqual([
+      { place: ['ann', bad.seq], value: undefined, reason: 'not a record' },
+    ]);
+    expect(await one(store, claimOf(c))).toMatchObject({ type: 'committed' });
+    expect(await stored(store, { id: uuid(4), target: target('w4'), seq: bad.seq })).toMatchObject({
+      seq: a.seq - 1,
+    });
+  });
+
+  it('[R3, T30] records of the journal that do not read cost what they remembered, and nothing else', async () => {
+    const { scripted, store } = setUp();
+    const row = await stored(store);
+    await one(store, acknowledgementOf(row));
+    await writeRaw(scripted.honest, 'journal', { owner: 'ann', n: 1, at: 1, names: [row.id] });
+    await writeRaw(scripted.honest, 'ids', { n: 1, names: [row.id] });
+    const epoch = await store.epoch();
+    expect(await store.readJournal('ann', { epoch, n: 0 }, 9)).toMatchObject({ entries: [], last: 1 });
+    expect(await store.findEnds([row.id])).toEqual([undefined]);
+    const again = commitOf([draft({ id: uuid(2) })], [], {
+      identity: { id: uuid(2), key: keyOf(row), requestHash: 'h1' },
+    });
+    expect(await one(store, again)).toMatchObject({ type: 'committed' });
+    expect(await store.trim('ann', 0)).toBe(false);
   });
 });
 
