@@ -143,7 +143,8 @@ function responseSignals(
   const wantsJson = answer.wantsJson !== false;
   if (answer.redirected) facts.add(answer.secure ? 'redirect_secure' : 'redirect_plain');
   if (wantsJson && answer.ok && /\bx?html\b/i.test(contentType)) facts.add('page');
-  if (wantsJson && json === undefined && !/\bjson\b/i.test(contentType)) facts.add('foreign');
+  // A bare `404` is valid JSON too, and no API's word.
+  if (wantsJson && !isObject(json) && !/\bjson\b/i.test(contentType)) facts.add('foreign');
   if (retryAt !== undefined) facts.add('retry_after');
   if (isObject(readMember(json, 'refused'))) facts.add('refused_for_good');
   return {

@@ -210,6 +210,7 @@ const SEEN: readonly {
       textFixture(404, 'text/plain'),
       textFixture(404, undefined),
       textFixture(410, 'text/html'),
+      textFixture(404, 'text/plain', { json: 404 }),
     ],
     class: 'transient',
     code: 'foreign_answer',

@@ -279,8 +279,12 @@ describe('an answer', () => {
       const { send } = setUp({ answer });
       expect(judged(await send())).toMatchObject({ code: 'receipt_missing', applied: 'maybe' });
     }
-    const { send } = setUp({ answer: () => new Response('Not found', { status: 404 }) });
-    expect(judged(await send())).toMatchObject({ type: 'transient', failure: { code: 'foreign_answer' } });
+    for (const text of ['Not found', '404', '']) {
+      const { send } = setUp({ answer: () => new Response(text, { status: 404 }) });
+      expect(judged(await send())).toMatchObject({ type: 'transient', failure: { code: 'foreign_answer' } });
+    }
+    const own = setUp({ answer: () => new Response('{"error":"gone"}', { status: 404 }) });
+    expect(judged(await own.send())).toMatchObject({ type: 'refused', code: 'source_deleted' });
   });
 
   it('[D10] A16 that breaks off is a failure if it was an acceptance, else what its status says', async () => {
