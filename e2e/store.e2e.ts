@@ -243,6 +243,29 @@ describe('the store in Chromium', () => {
       expect(await readIds()).toEqual({ rows: [ID(1)], bodies: 1 });
     });
 
+    it('[S10] a transaction that another tab holds open makes a commit give up, typed; once it ends the next lands', async () => {
+      expect(await replace(1)).toEqual({ type: 'committed' });
+      const other = await chromium.openPage(app.origin);
+      await other.evaluate(async () => {
+        const held = globalThis.storeRealm.holdNext();
+        void globalThis.storeRealm.replace(2, { limitMs: 60_000 });
+        await held;
+      });
+      const refused = await page.evaluate(async () => {
+        const { open, commitOf, draft, uuid } = globalThis.storeRealm;
+        const store = open({ limitMs: 500 });
+        const row = draft({ id: uuid(3), target: { type: 'id', id: 'w3' } });
+        return await store.commit([commitOf([row])]).then(
+          () => 'landed',
+          (error: unknown) => Object(error).code,
+        );
+      });
+      expect(refused).toBe('store_timeout');
+      await other.close();
+      expect(await replace(4)).toEqual({ type: 'committed' });
+      expect(await readIds()).toEqual({ rows: [ID(4)], bodies: 1 });
+    });
+
     it('[S11] a commit that had landed when its limit passed is judged applied: one put, no duplicate', async () => {
       const told = await page.evaluate(async () => {
         const { open, hideNextEnd, replace: enqueue, takeOperations } = globalThis.storeRealm;
