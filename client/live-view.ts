@@ -80,8 +80,6 @@ export function createLiveView(
     }
     change.removed.forEach(drop);
     for (const { stays, row } of change.entries) if (!stays) drop(row.id);
-    const [queued, sending, held, blocked] = change.counts;
-    note({ counts: { queued, sending, held, blocked } });
   };
 
   const read = async (): Promise<void> => {
@@ -150,6 +148,8 @@ export function createLiveView(
     take(change) {
       const isMissed = change.epoch !== epoch || change.after > generation;
       if (change.epoch !== epoch || change.generation > generation) ({ epoch, generation } = change);
+      const [queued, sending, heldCount, blocked] = change.counts;
+      note({ counts: { queued, sending, held: heldCount, blocked } });
       if (held) held.push(change);
       else if (!isStale) apply(change);
       if (isMissed) refresh();
