@@ -1,5 +1,5 @@
 // Looks at the built package the way an app does: packs it, installs nothing, and compiles a small consumer
-// against its declarations under both module resolutions; then imports every entry that Node can import.
+// and the README's examples against its declarations under both module resolutions; then imports every entry that Node can import.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,11 +12,15 @@ const installed = join(place, 'node_modules/holdfast');
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const entries = Object.keys(manifest.exports).map((path) => path.slice(2));
 
+/** What the README's examples take for granted. */
+const SURROUNDINGS =
+  'declare const user: { id: string }; declare function show(revision: number): void; export {};';
+
 try {
   mkdirSync(installed, { recursive: true });
   cpSync(join(root, 'dist'), join(installed, 'dist'), { recursive: true });
   cpSync(join(root, 'package.json'), join(installed, 'package.json'));
-  for (const name of Object.keys(manifest.dependencies ?? {})) {
+  for (const name of [...Object.keys(manifest.dependencies ?? {}), 'valibot']) {
     symlinkSync(join(root, 'node_modules', name), join(place, 'node_modules', name));
   }
   writeFileSync(join(place, 'package.json'), '{"type":"module"}');
@@ -29,6 +33,13 @@ try {
       )
       .join('\n'),
   );
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const examples = [...readme.matchAll(/```ts\n\/\/ (\S+)\n([\s\S]*?)```/g)].map(([, name, code]) => ({
+    name,
+    code,
+  }));
+  if (examples.length === 0) throw new Error('The README has no examples');
+  for (const { name, code } of examples) writeFileSync(join(place, name), `${code}\n${SURROUNDINGS}`);
   for (const [module, moduleResolution] of [
     ['ESNext', 'Bundler'],
     ['NodeNext', 'NodeNext'],
@@ -43,7 +54,10 @@ try {
       lib: ['ES2023', 'DOM', 'DOM.Iterable'],
       types: [],
     };
-    writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts'] }));
+    writeFileSync(
+      join(place, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: ['app.ts', ...examples.map(({ name }) => name)] }),
+    );
     execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', place], {
       stdio: 'inherit',
     });
