@@ -43,7 +43,7 @@ describe.each(STORES)('two hosts over %s', (store) => {
     appliedOnce(hosts);
   });
 
-  it('[C41] of two hosts that flush together one claims at fence 1 and sends', async () => {
+  it('[C41, C2] of two hosts that flush together one claims at fence 1 and sends', async () => {
     const hosts = await twoHosts(store);
     hosts.world.server.latencyMs = 100;
     const { row } = await hosts.enqueue({ kind: 'create', body: { kg: 60 } });
@@ -183,7 +183,7 @@ describe.each(STORES)('two hosts over %s', (store) => {
     expect(await hosts.told()).toEqual([`${row?.id} committed`]);
   });
 
-  it('[C47] an edit in flight is kept under a delete, which follows it', async () => {
+  it('[C47, C18] an edit in flight is kept under a delete, which follows it', async () => {
     const hosts = await twoHosts(store);
     existing(hosts);
     hosts.world.server.latencyMs = 100;
@@ -216,7 +216,7 @@ describe.each(STORES)('two hosts over %s', (store) => {
   });
 
   it.each(['put', 'remove'] as const)(
-    '[C48] a put in flight is kept under a %s, which follows it',
+    '[C48, C18] a put in flight is kept under a %s, which follows it',
     async (kind) => {
       const hosts = await twoHosts(store);
       hosts.world.server.latencyMs = 100;

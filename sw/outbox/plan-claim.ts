@@ -183,6 +183,7 @@ function claimDraft(row: Row, context: ClaimContext): RowDraft {
     notBefore: undefined,
     blockedAt: undefined,
     blockedCode: undefined,
+    lookupNone: undefined,
     claim: {
       host: context.host,
       expiresAt: now + context.leaseMs(row),

@@ -191,6 +191,16 @@ describe('rows of a key', () => {
     expect(commit.write[1]).toEqual({ ...blocked(), overtakenBy: 'o2' });
   });
 
+  it('[W61, C31] claims what stands before an urgent row first, so that order within the key stands', () => {
+    const rows = [rowFixture(), second({ urgent: true })];
+    expect(claimOf(planClaim(rows, context)).row.seq).toBe(1);
+  });
+
+  it('[R34] forgets, once it is sent again, that only a "none" had refused it', () => {
+    const row = rowFixture({ lookupNone: true });
+    expect(claimOf(planClaim([row], context)).commit.write[0]?.lookupNone).toBeUndefined();
+  });
+
   it('[C32] is not kept by a blocked head', () => {
     expect(claimOf(planClaim([blocked(), second()], context)).row.id).toBe('u2');
   });
