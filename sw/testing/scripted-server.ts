@@ -86,6 +86,8 @@ export function createScriptedServer(deps: {
 }): ScriptedServer {
   const resources = new Map<string, ScriptedResource>();
   const ledger = new Map<string, LedgerEntry>();
+  /** Keys refused for good are remembered too: a late copy must not meet a resource that has come since (V2). */
+  const refused = new Map<string, Answer>();
   const working = new Map<string, string>();
   const openOfKey = new Map<string, number>();
   const requests: (SendRequest & { at: number; endedAt?: number | undefined })[] = [];
@@ -124,8 +126,13 @@ export function createScriptedServer(deps: {
     const where = place(request.owner, request.family, target);
     const current = resources.get(where);
     const removes = request.kind === 'delete' || request.kind === 'remove';
-    if (!isCreate && request.kind !== 'put' && (!current || current.deleted))
-      return problemAnswer(404, 'not_found');
+    const refusal = refused.get(entryName(request.owner, request.id));
+    if (refusal) return refusal;
+    if (!isCreate && request.kind !== 'put' && (!current || current.deleted)) {
+      const notFound = problemAnswer(404, 'not_found');
+      refused.set(entryName(request.owner, request.id), notFound);
+      return notFound;
+    }
     if (current && request.expectedRevision !== undefined && current.revision !== request.expectedRevision)
       return problemAnswer(412, 'revision_conflict', { json: { actual_revision: current.revision } });
     const revision = (current?.revision ?? 0) + 1;

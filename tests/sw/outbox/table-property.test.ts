@@ -69,6 +69,8 @@ async function run({ family, resource, steps }: World): Promise<void> {
   let server = start;
   let reference = start;
   const ledger = new Map<string, Receipt>();
+  /** Refused for good, and remembered (D45): a late copy of such a request changes nothing. */
+  const refused = new Set<string>();
   const applications: string[] = [];
   const delayed: Row[] = [];
   const onServer: Target = { type: 'id', id: 's1' };
@@ -119,6 +121,14 @@ async function run({ family, resource, steps }: World): Promise<void> {
         bodies.set(claimed.bodyId, read.body as Body);
       const attempt = attemptOf(plan, claimed);
       const missing = server.body === undefined && !ledger.has(claimed.id);
+      if (
+        missing &&
+        fate !== 'limited' &&
+        fate !== 'delayed' &&
+        claimed.kind !== 'create' &&
+        claimed.kind !== 'put'
+      )
+        refused.add(claimed.id);
       let answer: JudgedAnswer;
       if (fate === 'limited') answer = { type: 'transient', failure: FAILURE, applied: 'not_this_attempt' };
       else if (fate === 'delayed') {
@@ -149,7 +159,7 @@ async function run({ family, resource, steps }: World): Promise<void> {
     if (step.type === 'send') await send(step.fate);
     else if (step.type === 'arrive') {
       const late = delayed.shift();
-      if (late) await arrive(late);
+      if (late && !refused.has(late.id)) await arrive(late);
     } else {
       const isCreate = step.kind === 'create';
       const hasBody = step.kind !== 'delete' && step.kind !== 'remove';
@@ -174,7 +184,7 @@ async function run({ family, resource, steps }: World): Promise<void> {
     expect(open.length).toBeLessThanOrEqual(2);
   }
   for (let round = 0; await send('accepted'); round++) if (round > 50) throw new Error('it never rests');
-  for (const late of delayed) await arrive(late);
+  for (const late of delayed) if (!refused.has(late.id)) await arrive(late);
   expect(server.body).toEqual(reference.body);
   expect(new Set(applications).size).toBe(applications.length);
   expect((await fixture.rows()).filter(({ state }) => state !== 'blocked')).toEqual([]);
