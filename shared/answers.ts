@@ -51,6 +51,11 @@ export interface DrainProgress {
   readonly stoppedBy?: StoppedBy | undefined;
   /** Earliest instant at which waiting rows may leave, where known (epoch ms). */
   readonly wakeAt?: number | undefined;
+  /**
+   * The health verdict (W19): since this instant (epoch ms) rows were tried in several flushes and not one ended.
+   * Absent while things move, or stand still for a reason of their own (offline, signed out, paused, a rest).
+   */
+  readonly stuckSince?: number | undefined;
   /** Ids the server has accepted while the device's store does not answer: not failed, not yet removed here (D46). */
   readonly accepted?: readonly string[] | undefined;
 }

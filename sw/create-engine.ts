@@ -91,6 +91,7 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     digest,
     connection,
     settings,
+    readCounts,
     onUnseen: (owner) => void changes.tellUnseen(owner),
   });
   let hasTakenUp = false;
@@ -105,8 +106,7 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     takeUp();
     const result = await dispatcher.flush(owner, { cause, until });
     if (result.remaining.queued + result.remaining.sending === 0) void reserve?.restoreReserve();
-    // While an owner is signed out, rows that wait show as held (D5).
-    return result.stoppedBy === 'auth' ? { ...result, remaining: await readCounts(owner) } : result;
+    return result;
   };
   const accounts = createAccounts({
     host: () => host,
@@ -150,7 +150,7 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     },
     async pause(owner) {
       await store.writeFacts([{ name: FACTS.paused(owner), value: { at: clock.now() } }], 'strict');
-      await dispatcher.quiet(owner, 'paused', longestLeaseMs);
+      dispatcher.pause(owner);
     },
     async resume(owner) {
       await store.writeFacts([{ name: FACTS.paused(owner), value: undefined }], 'strict');

@@ -22,13 +22,15 @@ export interface Dispatcher {
   onProgress(listener: (progress: DrainProgress) => void): () => void;
   /** Counts changed although no flush is running, or outside of it. */
   noteCounts(owner: string, counts: StateCounts): void;
-  /** An accepted answer waits for the store, or no longer does (D46). */
+  /** The answer to a row waits for the store, or no longer does (D46). */
   noteWaiting(row: Row, waits: boolean): void;
   /**
    * Stops an owner's sending and resolves when its attempts have ended, those still open after `graceMs` cut (W30).
    */
   quiet(owner: string, by: StoppedBy, graceMs: number): Promise<void>;
-  /** Does that for every owner, and starts nothing any more. */
+  /** Starts nothing new of a running flush; what is open goes on. */
+  pause(owner: string): void;
+  /** Quiets every owner, and starts nothing any more. */
   stop(): Promise<void>;
 }
 
@@ -42,6 +44,8 @@ interface OwnerState {
   counts: StateCounts;
   stoppedBy: StoppedBy | undefined;
   wakeAt: number | undefined;
+  /** Flushes in a row that tried rows and ended none, and when the first of them began. */
+  fruitless: { readonly since: number; readonly flushes: number } | undefined;
   /** Flushes in a row that the store or the credentials port stopped. */
   troubles: number;
   /** Ended since the journal was last trimmed. */
@@ -53,9 +57,15 @@ interface OwnerState {
 const TRIM_SLICES = 4;
 const TRIM_EVERY = 64;
 
+/** Flushes that try in vain before that is called stuck (W19). */
+const STUCK_AFTER = 3;
+
 const NO_ROWS: StateCounts = { queued: 0, sending: 0, held: 0, blocked: 0 };
 
-export type DispatcherDeps = Omit<DispatchDeps, 'report' | 'onProgress'>;
+export interface DispatcherDeps extends Omit<DispatchDeps, 'report' | 'onProgress'> {
+  /** Counts as they are shown: while an owner is signed out, rows that wait count as held (D5). */
+  readonly readCounts: (owner: string) => Promise<StateCounts>;
+}
 
 export function createDispatcher(given: DispatcherDeps): Dispatcher {
   const { store, clock, ids, settings } = given;
@@ -76,13 +86,14 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     const found = owners.get(owner);
     if (found) return found;
     const state: OwnerState = {
-      memory: { pace: UNKNOWN_PACE, failedAlone: new Set(), unsettled: [] },
+      memory: { pace: UNKNOWN_PACE, failedAlone: new Set(), unsettled: [], accepting: new Set() },
       running: undefined,
       isRunning: false,
       done: 0,
       counts: NO_ROWS,
       stoppedBy: undefined,
       wakeAt: undefined,
+      fruitless: undefined,
       troubles: 0,
       untrimmed: 0,
       waiting: new Set(),
@@ -92,10 +103,10 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
   };
 
   const progress = (owner: string): DrainProgress => {
-    const { isRunning, running, done, counts, stoppedBy, wakeAt, memory, waiting } = stateOf(owner);
-    const accepted = new Set(waiting);
-    for (const { attempt, judged } of memory.unsettled)
-      if (judged.type === 'accepted' || judged.type === 'already_gone') accepted.add(attempt.claimed.id);
+    const state = stateOf(owner);
+    const { isRunning, running, done, counts, stoppedBy, wakeAt, memory, waiting, fruitless } = state;
+    const late = new Set([...waiting, ...memory.unsettled.map(({ attempt }) => attempt.claimed.id)]);
+    const accepted = [...late].filter((id) => memory.accepting.has(id));
     const ended = done + (running?.done ?? 0);
     return {
       owner,
@@ -104,7 +115,8 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
       total: ended + counts.queued + counts.sending,
       ...(stoppedBy && { stoppedBy }),
       ...(wakeAt !== undefined && { wakeAt }),
-      ...(accepted.size > 0 && { accepted: [...accepted] }),
+      ...(fruitless && fruitless.flushes >= STUCK_AFTER && { stuckSince: fruitless.since }),
+      ...(accepted.length > 0 && { accepted }),
     };
   };
 
@@ -136,6 +148,17 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     return Math.min(at, wakeAt ?? at);
   };
 
+  const nextFruitless = (
+    { fruitless, counts }: OwnerState,
+    flush: FlushState | undefined,
+    startedAt: number,
+  ): OwnerState['fruitless'] => {
+    if (!flush || flush.done > 0 || counts.queued + counts.sending === 0) return undefined;
+    // Nothing was tried: nothing was learnt.
+    if (flush.outcomes.length === 0) return fruitless;
+    return { since: fruitless?.since ?? startedAt, flushes: (fruitless?.flushes ?? 0) + 1 };
+  };
+
   const trim = async (owner: string, state: OwnerState): Promise<void> => {
     if (state.untrimmed < TRIM_EVERY) return;
     state.untrimmed = 0;
@@ -149,8 +172,7 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
       tell(owner);
     });
     await trim(owner, state);
-    const { bodyBytes: _, ...counts } = (await store.ownerFacts(owner)).counts;
-    state.counts = counts;
+    state.counts = await given.readCounts(owner);
     return end;
   };
 
@@ -160,6 +182,7 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     const state = stateOf(owner);
     if (isStopped) return { owner, outcomes: [], remaining: state.counts, stoppedBy: 'paused' };
     Object.assign(state, { isRunning: true, stoppedBy: undefined, wakeAt: undefined });
+    const startedAt = clock.now();
     const end = await run(flight, state).catch((error: unknown) => ({ error }));
     const { running } = state;
     const ended = 'error' in end ? undefined : end;
@@ -169,6 +192,7 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
       isRunning: false,
       stoppedBy,
       wakeAt: nextWake(state, stoppedBy, ended?.wakeAt),
+      fruitless: nextFruitless(state, stoppedBy === 'auth' ? undefined : running, startedAt),
       untrimmed: state.untrimmed + (running?.done ?? 0),
       // A drain that left nothing is over: the next one counts from nought.
       done: state.counts.queued + state.counts.sending === 0 ? 0 : state.done + (running?.done ?? 0),
@@ -210,6 +234,9 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
       tell(row.owner);
     },
     quiet,
+    pause(owner) {
+      void scheduler.stop(owner, 'paused');
+    },
     async stop() {
       isStopped = true;
       await Promise.all(scheduler.owners.map((owner) => quiet(owner, 'paused', settings.longestLeaseMs)));

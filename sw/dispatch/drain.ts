@@ -76,6 +76,7 @@ const MOST_LAST = 256;
 const MOST_SETTLING = 64;
 
 type Work = 'claim' | 'give_back' | 'check';
+type KeptStep = Extract<ClaimStep, { type: 'ask' | 'settle' }>;
 
 /** `first`: rows outside the lane whose keys may be claimed too. */
 export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Row[]): Drain {
@@ -90,6 +91,8 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
   let open = 0;
   let settling = 0;
   let freeing = 0;
+  /** Keys that something must be asked about, or accepted, before anything of them leaves. */
+  const kept: { readonly token: string; readonly key: Key; readonly step: KeptStep }[] = [];
   const working = new Set<Work>();
   let finish: (stoppedBy: StoppedBy | undefined) => void = () => undefined;
   let fail: (error: unknown) => void = () => undefined;
@@ -151,7 +154,12 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
   };
 
   const takeKeys = async (most: number): Promise<readonly KeyRows[]> => {
-    while (order.length < most && !reader.atEnd) add(await reader.next(), 'back');
+    try {
+      while (order.length < most && !reader.atEnd) add(await reader.next(), 'back');
+    } catch (error) {
+      ports.failed({ type: 'failed', error });
+      return [];
+    }
     if (order.length === 0 && reader.atEnd) order = last.splice(0);
     return order.splice(0, most).flatMap((token) => {
       const entry = known.get(token);
@@ -173,14 +181,7 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
         remember(token, key, step.rows);
         release(token);
       } else if (step?.type === 'ask' || step?.type === 'settle') {
-        freeing++;
-        ports.free(step).then((rows) => {
-          freeing--;
-          known.delete(token);
-          if (rows.length > 0) remember(token, key, rows);
-          release(token);
-          tick();
-        }, crash);
+        kept.push({ token, key, step });
       } else {
         if (step?.type === 'skip') ports.skipped(step);
         if (step?.type === 'failed' || step?.type === 'not_active') ports.failed(step);
@@ -196,6 +197,22 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
       if (rest.some((row) => laneOf(row) === 'ready')) remember(token, key, rest);
       if (body.type === 'body') loaded.push({ token, attempt, body: body.body });
       else settle({ token, attempt, judged: ports.unreadable(attempt) });
+    }
+  };
+
+  const startFreeing = (): void => {
+    while (freeing < concurrency) {
+      const next = kept.shift();
+      if (!next) return;
+      const { token, key, step } = next;
+      freeing++;
+      void ports.free(step).then((rows) => {
+        freeing--;
+        known.delete(token);
+        if (rows.length > 0) remember(token, key, rows);
+        release(token);
+        tick();
+      }, crash);
     }
   };
 
@@ -255,9 +272,11 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
 
   const step = (): void => {
     if (ports.stoppedBy() !== undefined) {
+      for (const { token } of kept.splice(0)) busy.delete(token);
       if (loaded.length + stale.length > 0 && !working.has('claim')) work('give_back', giveBack);
       return;
     }
+    startFreeing();
     if (loaded.length > 0 && open < concurrency && settling < MOST_SETTLING && !working.has('check')) {
       if (ports.isStandingKnown()) startSends();
       else work('check', ports.checkStanding);
@@ -278,7 +297,8 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
       crash(error);
       return;
     }
-    const isIdle = working.size + open + freeing + settling + loaded.length + stale.length === 0;
+    const isIdle =
+      working.size + open + freeing + kept.length + settling + loaded.length + stale.length === 0;
     if (!isIdle) return;
     const stoppedBy = canClaim() ? ports.stoppedBy() : undefined;
     if (stoppedBy === undefined && canClaim()) return;

@@ -28,6 +28,8 @@ export interface Unsettled {
 
 export interface FlushMemory extends OwnerMemory, AskingPlaces {
   unsettled: readonly Unsettled[];
+  /** Ids the server has accepted and the store does not know of yet. */
+  readonly accepting: Set<string>;
 }
 
 export interface FlushEnd {
@@ -55,10 +57,12 @@ export async function runFlush(
   const host = await deps.host;
   const state = createFlushState(flight, host, await readSendingFacts(store, owner), memory, deps);
   onStart(state);
-  const end = (stoppedBy: StoppedBy | undefined, hadBegun: boolean, wakeAt = state.wakeAt): FlushEnd => {
-    state.close();
-    return { state, stoppedBy, hadBegun, wakeAt };
-  };
+  const end = (stoppedBy: StoppedBy | undefined, hadBegun: boolean, wakeAt = state.wakeAt): FlushEnd => ({
+    state,
+    stoppedBy,
+    hadBegun,
+    wakeAt,
+  });
 
   await settleUnsettled(state, memory, deps);
   const gate = judgeFacts(state.facts, owner, {
@@ -90,6 +94,7 @@ export async function runFlush(
   if (state.stoppedBy() === 'auth') await hold(owner, true, deps);
   let stoppedBy = await drain(state, claimable, memory, deps);
   if (stoppedBy === 'auth' && (await renew(state, deps))) stoppedBy = await drain(state, [], memory, deps);
+  state.close();
   return end(stoppedBy, true);
 }
 
@@ -107,7 +112,7 @@ async function hold(owner: string, wasRefused: boolean, { store, clock }: Dispat
   await store.commit([
     {
       owner,
-      reason: 'release_held',
+      reason: 'acknowledge',
       keys: [],
       expected: [],
       write: [],
@@ -156,7 +161,11 @@ async function settleOne(
   memory: FlushMemory,
   deps: DispatchDeps,
 ): Promise<SettledAnswer> {
+  const { id } = attempt.claimed;
+  const isAccepted = judged.type === 'accepted' || judged.type === 'already_gone';
+  if (isAccepted) memory.accepting.add(id);
   const settled = await settleAnswer(attempt, judged, state, deps);
+  if (settled.acknowledged.type !== 'unsettled') memory.accepting.delete(id);
   if (settled.acknowledged.type === 'unsettled')
     memory.unsettled = [...memory.unsettled, { attempt, judged }];
   return settled;

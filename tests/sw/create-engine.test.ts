@@ -161,6 +161,33 @@ describe('explain', () => {
   });
 });
 
+describe('health', () => {
+  it('[W19] says since when flushes have tried in vain, and forgets it with the first row that ends', async () => {
+    const world = await dispatchWorld();
+    await world.put('a');
+    const startedAt = world.clock.now();
+    const stop = world.server.always({ type: 'reset' });
+    for (let i = 0; i < 2; i++) await world.flush();
+    expect(world.engine.progress('ann').stuckSince).toBeUndefined();
+    await world.clock.advance(60_000);
+    await world.flush();
+    expect(world.engine.progress('ann').stuckSince).toBe(startedAt);
+    await world.run(world.engine.flush('ann', 'enqueue'));
+    expect(world.engine.progress('ann').stuckSince).toBe(startedAt);
+    stop();
+    await world.flush();
+    expect(world.engine.progress('ann').stuckSince).toBeUndefined();
+  });
+
+  it('[W19, W22] standing still because the device is offline is no trouble', async () => {
+    const world = await dispatchWorld();
+    await world.put('a');
+    world.isOnline = false;
+    for (let i = 0; i < 5; i++) await world.flush();
+    expect(world.engine.progress('ann').stuckSince).toBeUndefined();
+  });
+});
+
 describe('export', () => {
   it('[W17, R3] holds every row with its body, and what cannot be read as it is', async () => {
     const world = await dispatchWorld();
@@ -171,6 +198,26 @@ describe('export', () => {
     expect(exported.rows).toHaveLength(70);
     expect(exported.rows[69]).toMatchObject({ row: { owner: 'ann' }, body: { i: 69 } });
     expect(exported.unreadable).toEqual([{ format: 99, odd: true }]);
+  });
+});
+
+describe('pause', () => {
+  it('[W17, C8] starts nothing new at once, lets what is open end, and lasts over a restart until resume', async () => {
+    const world = await dispatchWorld({ concurrency: 2 });
+    world.server.latencyMs = 1_000;
+    for (let i = 0; i < 8; i++) await world.put(`t${i}`);
+    const flush = world.engine.flush('ann', 'flush');
+    await world.clock.advance(500);
+    await world.engine.pause('ann');
+    expect(world.server.open).toBe(2);
+    expect((await world.run(flush)).stoppedBy).toBe('paused');
+    expect(world.server.applied).toHaveLength(2);
+    await world.restart();
+    expect((await world.flush()).stoppedBy).toBe('paused');
+    expect(world.server.requests).toHaveLength(2);
+    await world.engine.resume('ann');
+    await world.flush();
+    expect(world.server.applied).toHaveLength(8);
   });
 });
 

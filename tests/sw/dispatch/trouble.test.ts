@@ -54,6 +54,40 @@ describe('trouble in the device’s own book-keeping', () => {
     expect(await world.rows()).toEqual([]);
   });
 
+  it('[D46] an answer that was no acceptance is not told as one while it waits for the store', async () => {
+    const world = await dispatchWorld();
+    const row = await world.put('a');
+    world.server.next({ type: 'status', status: 500 });
+    world.store.failNext({ reason: 'acknowledge', error: lost() });
+    const told: unknown[] = [];
+    world.engine.onProgress(({ accepted }) => told.push(...(accepted ?? [])));
+    await world.flush();
+    expect(told).toEqual([]);
+    expect(await world.row(row.id)).toMatchObject({
+      state: 'queued',
+      evidence: { lastErrorCode: 'http_500' },
+    });
+  });
+
+  it('[C8, D3] a lane that cannot be read any further stops the flush, and what was claimed is given back', async () => {
+    const world = await dispatchWorld();
+    for (let i = 0; i < 300; i++) await world.put(`t${i}`);
+    world.server.latencyMs = 10;
+    let pages = 0;
+    const { engine } = await world.start({
+      ...world.store,
+      readLane: (owner, lane, page) => {
+        if (page.limit > 1 && lane === 'ready' && ++pages > 2) return Promise.reject(lost());
+        return world.store.readLane(owner, lane, page);
+      },
+    });
+    const result = await world.run(engine.flush('ann', 'flush'));
+    expect(result.stoppedBy).toBe('store');
+    const rows = await world.rows();
+    expect(rows.length + world.server.applied.length).toBe(300);
+    expect(rows.every(({ state, doubt }) => state === 'queued' && doubt === false)).toBe(true);
+  });
+
   it('[D46] killed while the acceptance waits: the same id is sent again and the ledger answers', async () => {
     const world = await dispatchWorld();
     const row = await world.put('a');
