@@ -5,7 +5,7 @@
 import { NoHostError } from '../shared/call-errors.ts';
 import type { Families, OutboxDefinition } from '../shared/family.ts';
 import { type HandCredentials, PROTOCOL, RELEASE } from '../shared/protocol.ts';
-import { activeWorker } from './find-worker.ts';
+import { activeWorker, type RegistrationLike } from './find-worker.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { PageHostSetup } from './page-host.ts';
 import type { PageRealm } from './page-realm.ts';
@@ -13,7 +13,7 @@ import { createWorkerLink, type HostLink } from './worker-link.ts';
 
 export interface ConnectOptions<F extends Families = Families> {
   /** The worker's script, which is registered; a registration of your own; or `page` for the engine in the page. */
-  readonly worker: string | URL | ServiceWorkerRegistration;
+  readonly worker: string | URL | RegistrationLike;
   /** Options for registering a script. */
   readonly registration?: RegistrationOptions | undefined;
   /** Who is signed in. Without it the page shows whoever is. */
@@ -49,7 +49,7 @@ export async function connectOutbox<const F extends Families>(
     const facts = await link.call((api) => api.hello(hello), { deadlineMs: connectMs });
     return createOutbox(definition, { link, facts, realm, name, credentials });
   };
-  const register = async (): Promise<ServiceWorkerRegistration> => {
+  const register = async (): Promise<RegistrationLike> => {
     if (typeof worker === 'object' && 'active' in worker) return worker;
     const container = realm.navigator.serviceWorker;
     if (!container) throw new NoHostError('There are no service workers here');

@@ -105,19 +105,27 @@ export function createLiveView(
     }
     held = undefined;
     if (!isStale && first) {
-      const start = first;
-      if (start.epoch !== epoch) ({ epoch, generation } = start);
+      ({ epoch, generation } = first);
       touched = new Set([...rows.keys(), ...found.keys()]);
       rows = found;
-      note({ counts: start.counts, isReady: true, storage: 'ok' });
-      for (const change of mine)
-        if (change.epoch === epoch && change.generation > start.generation) apply(change);
+      note({ counts: first.counts, isReady: true, storage: 'ok' });
+      for (const change of mine) if (change.epoch !== epoch || change.generation > generation) follow(change);
     }
     if (isStale) realm.setTimeout(() => void read(), TRY_AGAIN_MS);
   };
   const refresh = (): void => {
     isStale = true;
     void read();
+  };
+  /** Answers whether changes before this one were missed. */
+  const follow = (change: ChangeMessage): boolean => {
+    const isMissed = change.epoch !== epoch || change.after > generation;
+    if (change.epoch !== epoch || change.generation > generation) ({ epoch, generation } = change);
+    const [queued, sending, onHold, blocked] = change.counts;
+    note({ counts: { queued, sending, held: onHold, blocked } });
+    if (!isStale) apply(change);
+    if (isMissed) refresh();
+    return isMissed;
   };
 
   return {
@@ -146,16 +154,12 @@ export function createLiveView(
       return snapshot;
     },
     take(change) {
-      const isMissed = change.epoch !== epoch || change.after > generation;
-      if (change.epoch !== epoch || change.generation > generation) ({ epoch, generation } = change);
-      const [queued, sending, heldCount, blocked] = change.counts;
-      note({ counts: { queued, sending, held: heldCount, blocked } });
-      if (held) held.push(change);
-      else if (!isStale) apply(change);
-      if (isMissed) refresh();
-      return isMissed;
+      if (!held) return follow(change);
+      held.push(change);
+      return false;
     },
     async check() {
+      if (held) return false;
       const now = await readPage(undefined, 1);
       const isMissed = now.epoch !== epoch || now.generation > generation;
       if (isMissed) {

@@ -1,10 +1,14 @@
+import type { RegistrationLike } from './find-worker.ts';
+
 /** What the page's part uses of `window`; a test gives another one. */
 export interface PageRealm extends Pick<EventTarget, 'addEventListener'> {
   readonly document: Pick<Document, 'hidden' | 'addEventListener'>;
   readonly navigator: {
     readonly onLine: boolean;
     readonly locks?: Pick<LockManager, 'request'> | undefined;
-    readonly serviceWorker?: Pick<ServiceWorkerContainer, 'register'> | undefined;
+    readonly serviceWorker?:
+      | { register(script: string | URL, options?: RegistrationOptions): Promise<RegistrationLike> }
+      | undefined;
   };
   readonly crypto: Pick<Crypto, 'randomUUID'>;
   /** Reading it throws where storage is forbidden. */

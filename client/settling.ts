@@ -3,9 +3,8 @@
  * ask again when changes may have been missed.
  */
 import type { Waiting } from '../shared/answers.ts';
-import type { Settled } from '../shared/outcome.ts';
-import type { WireOutcome } from '../shared/protocol.ts';
-import { unpackReceipt } from './unpack-receipt.ts';
+import type { Outcome, Settled } from '../shared/outcome.ts';
+import { callerHears } from './page-reactions.ts';
 
 export interface SettledOptions {
   /** Goes on past `held` and `deferred`, to the row's end or to what needs a person. */
@@ -14,7 +13,7 @@ export interface SettledOptions {
 
 export interface Settling {
   wait(id: string, options?: SettledOptions): Promise<Settled>;
-  hear(outcomes: readonly WireOutcome[]): void;
+  hear(outcomes: readonly Outcome[]): void;
   askAgain(): void;
   /** Another owner is shown: what waits of this one is held until it signs in again. */
   hold(): void;
@@ -61,13 +60,11 @@ export function createSettling(ask: (id: string) => Promise<Settled | Waiting>):
       }),
     hear(outcomes) {
       for (const waiter of waiters) {
-        for (const { row, ...end } of outcomes) {
-          const { id } = row;
+        for (const outcome of outcomes) {
+          const { id } = outcome.row;
           if (id !== waiter.id) continue;
-          if ('by' in end) tell(waiter, { type: 'waiting', id: end.by, via: [id] });
-          else if (end.type === 'committed') {
-            tell(waiter, { type: 'uploaded', id, receipt: unpackReceipt(row, end.receipt) });
-          } else tell(waiter, { ...end, id });
+          const word = callerHears(outcome);
+          tell(waiter, word.type === 'follow' ? { type: 'waiting', id: word.by, via: [id] } : word);
         }
       }
     },

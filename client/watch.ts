@@ -9,6 +9,7 @@ import { createLiveView } from './live-view.ts';
 import type { PageRealm } from './page-realm.ts';
 import { listenForTriggers } from './page-triggers.ts';
 import { createSettling, type SettledOptions } from './settling.ts';
+import { unpackOutcome } from './unpack-outcome.ts';
 import type { LiveView, ViewSnapshot } from './view-snapshot.ts';
 
 export interface Watch {
@@ -71,7 +72,9 @@ export function startWatch({
     if ('owner' in message && message.owner !== owner) return;
     switch (message.type) {
       case 'change':
-        settling.hear([...message.entries, ...message.passing]);
+        settling.hear(
+          [...message.entries, ...message.passing].map((one) => unpackOutcome(one, message.owner)),
+        );
         if (view.take(message)) settling.askAgain();
         break;
       case 'progress': {

@@ -1,4 +1,5 @@
 /** A page's `window` as far as Holdfast uses it, on a clock that a test moves. */
+import { setMaxListeners } from 'node:events';
 import type { PageRealm } from '../../client/page-realm.ts';
 import type { ManualClock } from '../../sw/testing/manual-clock.ts';
 
@@ -22,7 +23,9 @@ class CountedTarget extends EventTarget {
   ): void {
     super.addEventListener(type, listener, options);
     this.count++;
-    if (typeof options === 'object') options.signal?.addEventListener('abort', () => this.count--);
+    if (typeof options !== 'object' || !options.signal) return;
+    setMaxListeners(0, options.signal);
+    options.signal.addEventListener('abort', () => this.count--);
   }
 }
 

@@ -1,0 +1,15 @@
+/** Outcomes as they are broadcast → as everybody knows them: the page adds what was left out on the way. */
+import type { JournalEntry, Outcome } from '../shared/outcome.ts';
+import type { WireEntry, WireOutcome } from '../shared/protocol.ts';
+
+export function unpackOutcome(wire: WireOutcome, owner: string): Outcome {
+  const { id, kind, family, target } = wire.row;
+  const row = { origin: id, ...wire.row, owner };
+  if (wire.type !== 'committed') return { ...wire, row };
+  const repeated = { id, kind: `${family}.${kind}`, target: target.type === 'id' ? target.id : '' };
+  return { ...wire, row, receipt: { ...repeated, ...wire.receipt } };
+}
+
+export function unpackEntry({ n, at, stays: _, ...wire }: WireEntry, owner: string): JournalEntry {
+  return { n, at, outcome: unpackOutcome(wire, owner) };
+}
