@@ -11,7 +11,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface BenchServer {
-  readonly origin: string;
+  /** An origin of its own for each name, on the same server: nothing is shared between them but the machine. */
+  originOf(name: string): string;
   /** Before every answer, in ms. */
   delayMs: number;
   /** Commands applied, each key once. */
@@ -37,7 +38,12 @@ export async function serveBench(
     const file = files.get(path === '/' ? '/index.html' : path);
     if (file !== undefined) {
       const type = TYPES[path.slice(path.lastIndexOf('.'))] ?? 'text/html';
-      write(response, 200, { 'content-type': type, 'cache-control': 'no-store' }, file);
+      // Isolated, so that clocks tick in microseconds.
+      const isolation = {
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-embedder-policy': 'require-corp',
+      };
+      write(response, 200, { 'content-type': type, 'cache-control': 'no-store', ...isolation }, file);
       return;
     }
     request.resume();
@@ -63,7 +69,7 @@ export async function serveBench(
   const { port } = server.address() as AddressInfo;
 
   return {
-    origin: `${protocol === 'http1' ? 'http' : 'https'}://localhost:${port}`,
+    originOf: (name) => `${protocol === 'http1' ? 'http' : 'https'}://${name}.localhost:${port}`,
     get delayMs() {
       return state.delayMs;
     },
@@ -119,7 +125,7 @@ function write(
 function makeCertificate(): { readonly key: Buffer; readonly cert: Buffer } {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-cert-'));
   const options = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost'];
-  const files = ['-keyout', 'key.pem', '-out', 'cert.pem', '-addext', 'subjectAltName=DNS:localhost'];
+  const files = ['-keyout', 'key.pem', '-out', 'cert.pem', '-addext', 'subjectAltName=DNS:*.localhost'];
   try {
     execFileSync('openssl', [...options, ...files], { cwd: folder, stdio: 'ignore' });
     return { key: readFileSync(join(folder, 'key.pem')), cert: readFileSync(join(folder, 'cert.pem')) };

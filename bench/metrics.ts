@@ -1,9 +1,11 @@
 /** The figures that count, with their budgets: ratios and counts, so that they mean something on any machine. */
 
+export type Unit = 'ratio' | 'ms' | 'count' | 'bytes' | 'KB' | 'MB';
+
 export interface Budget {
   readonly id: string;
   readonly what: string;
-  readonly unit: 'ratio' | 'ms' | 'count' | 'bytes' | 'KB' | 'MB';
+  readonly unit: Unit;
   /** Absent: reported only. */
   readonly atMost?: number | undefined;
 }
@@ -91,7 +93,7 @@ export function quantile(values: readonly number[], q: number): number {
   return low + (high - low) * (place - Math.floor(place));
 }
 
-export function summarise(samples: readonly number[], unit: Budget['unit']): Metric {
+export function summarise(samples: readonly number[], unit: Unit): Metric {
   const round = (value: number): number => Number(value.toPrecision(4));
   return {
     value: round(median(samples)),

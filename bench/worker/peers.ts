@@ -1,20 +1,9 @@
 /** What a user would pick instead: a bare fetch loop, and workbox's queue. Timed inside the worker. */
 import { Queue } from 'workbox-background-sync/Queue.js';
+import { ITEMS_PATH } from '../common/definition.ts';
+import type { PeerAnswer, PeerOp } from '../common/worker-calls.ts';
 
 declare const self: ServiceWorkerGlobalScope;
-
-export interface PeerRequest {
-  readonly op: 'ping' | 'bare' | 'workbox';
-  readonly count: number;
-  readonly concurrency: number;
-  readonly body: string;
-}
-
-export interface PeerAnswer {
-  readonly ms: number;
-  /** Workbox only: filling its queue. */
-  readonly pushMs?: number | undefined;
-}
 
 const timed = async (work: () => Promise<unknown>): Promise<number> => {
   const start = performance.now();
@@ -23,7 +12,7 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
 };
 
 async function post(body: string): Promise<void> {
-  const response = await fetch('/api/items', {
+  const response = await fetch(ITEMS_PATH, {
     method: 'POST',
     body,
     headers: { 'content-type': 'application/json' },
@@ -31,7 +20,7 @@ async function post(body: string): Promise<void> {
   await response.json();
 }
 
-async function bare({ count, concurrency, body }: PeerRequest): Promise<PeerAnswer> {
+async function bare({ count, concurrency, body }: PeerOp): Promise<PeerAnswer> {
   let left = count;
   const lane = async (): Promise<void> => {
     while (left-- > 0) await post(body);
@@ -39,19 +28,19 @@ async function bare({ count, concurrency, body }: PeerRequest): Promise<PeerAnsw
   return { ms: await timed(() => Promise.all(Array.from({ length: concurrency }, lane))) };
 }
 
-async function workbox({ count, body }: PeerRequest): Promise<PeerAnswer> {
+async function workbox({ count, body }: PeerOp): Promise<PeerAnswer> {
   // No registration per push: that would only make it slower.
   const queue = new Queue(`peer-${crypto.randomUUID()}`, { forceSyncFallback: true, onSync: async () => {} });
   const pushMs = await timed(async () => {
     for (let i = 0; i < count; i++) {
-      await queue.pushRequest({ request: new Request('/api/items', { method: 'POST', body }) });
+      await queue.pushRequest({ request: new Request(ITEMS_PATH, { method: 'POST', body }) });
     }
   });
   return { pushMs, ms: await timed(() => queue.replayRequests()) };
 }
 
 self.addEventListener('message', (event) => {
-  const request = event.data as PeerRequest;
+  const request = event.data as PeerOp;
   const [port] = event.ports;
   if (port === undefined) return;
   const run = { ping: async () => ({ ms: 0 }), bare, workbox }[request.op];

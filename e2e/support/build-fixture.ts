@@ -11,6 +11,7 @@ export interface FixtureOptions {
   readonly format?: 'iife' | 'esm' | undefined;
   readonly define?: Readonly<Record<string, string>> | undefined;
   readonly plugins?: readonly Plugin[] | undefined;
+  readonly minify?: boolean | undefined;
 }
 
 /** Answers the bundle as text, self-contained, with an inline source map. */
@@ -26,7 +27,8 @@ export async function buildFixture(options: FixtureOptions): Promise<string> {
     format: options.format ?? 'iife',
     target: 'es2022',
     platform: 'browser',
-    sourcemap: 'inline',
+    sourcemap: options.minify ? false : 'inline',
+    minify: options.minify ?? false,
     define: { 'process.env.NODE_ENV': '"production"', ...options.define },
     plugins: [...(options.plugins ?? [])],
     logLevel: 'silent',

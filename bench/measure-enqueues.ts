@@ -1,0 +1,66 @@
+/** What saving costs: warm, cold, and with many rows waiting. */
+import type { BenchWorld } from './bench-world.ts';
+import { fill } from './measure-drains.ts';
+import { median, quantile } from './metrics.ts';
+import type { Samples } from './samples.ts';
+
+export interface EnqueuePlan {
+  readonly rounds: number;
+  readonly perRound: number;
+  readonly coldRounds: number;
+  /** Rows in the long queue; 0 leaves growth out. */
+  readonly many: number;
+}
+
+export async function measureEnqueues(world: BenchWorld, plan: EnqueuePlan, samples: Samples): Promise<void> {
+  const outbox = await world.openOutbox('enqueue');
+  const peers = await world.openPeers('enqueue-peers');
+  await outbox.call('enqueueEach', 30);
+  await peers.call('rawPuts', 30);
+  for (let round = 0; round < plan.rounds; round++) {
+    const raw = await peers.call('rawPuts', plan.perRound);
+    const own = await outbox.call('enqueueEach', plan.perRound);
+    samples.add('enqueue_p50_vs_raw', median(own) / median(raw));
+    samples.add('enqueue_p99_ms', quantile(own, 0.99));
+    samples.report('ms_enqueue_p50', 'ms', median(own));
+    samples.report('ms_raw_put_p50', 'ms', median(raw));
+  }
+  for (let round = 0; round < plan.coldRounds; round++) {
+    await peers.workers.stop();
+    const pingMs = await peers.call('ping');
+    await outbox.workers.stop();
+    const [ms = Number.NaN] = await outbox.call('enqueueEach', 1);
+    samples.add('enqueue_cold_ms', ms / pingMs);
+    samples.report('ms_enqueue_cold', 'ms', ms);
+    samples.report('ms_ping_cold', 'ms', pingMs);
+  }
+  if (plan.many > 0) await measureLongQueue(world, plan, samples);
+  await peers.page.close();
+  await outbox.page.close();
+}
+
+/** The same page and worker code with a short queue and with a long one, in turns. */
+async function measureLongQueue(world: BenchWorld, plan: EnqueuePlan, samples: Samples): Promise<void> {
+  const empty = await world.openOutbox('empty');
+  const few = await world.openOutbox('few');
+  const many = await world.openOutbox('many');
+  await fill(few, 100);
+  await many.call('seed', plan.many);
+  await many.call('enqueueEach', 30);
+  await few.call('enqueueEach', 30);
+  for (let round = 0; round < plan.rounds; round++) {
+    const short = median(await few.call('enqueueEach', 50));
+    const long = median(await many.call('enqueueEach', 50));
+    samples.add('enqueue_growth_100000', long / short);
+  }
+  for (let round = 0; round < plan.coldRounds; round++) {
+    await empty.workers.stop();
+    const emptyMs = await empty.call('firstAnswer');
+    await many.workers.stop();
+    const manyMs = await many.call('firstAnswer');
+    samples.add('open_growth_100000', manyMs / emptyMs);
+    samples.report('ms_open_empty', 'ms', emptyMs);
+    samples.report('ms_open_100000', 'ms', manyMs);
+  }
+  for (const { page } of [empty, few, many]) await page.close();
+}

@@ -1,0 +1,75 @@
+/** redux-offline with localForage, as its documentation drives it: actions with an effect, sent in order. */
+import { offline } from '@redux-offline/redux-offline';
+import defaults from '@redux-offline/redux-offline/lib/defaults';
+import localforage from 'localforage';
+import { createStore } from 'redux';
+import { makeItem } from '../common/definition.ts';
+import type { Send, Timings } from './timings.ts';
+
+interface State {
+  readonly offline?: { readonly outbox: readonly unknown[] };
+}
+
+export async function runReduxOffline(count: number, send: Send): Promise<Timings> {
+  const forage = localforage.createInstance({ name: `peer-${crypto.randomUUID()}` });
+  /** Writes under way: the outbox is stored whole, a little after every change. */
+  let open = 0;
+  const storage = {
+    ...forage,
+    setItem: async (key: string, value: string) => {
+      open++;
+      await forage.setItem(key, value).finally(() => open--);
+    },
+    getItem: (key: string) => forage.getItem<string>(key),
+    removeItem: (key: string) => forage.removeItem(key),
+    getAllKeys: () => forage.keys(),
+  };
+  let setOnline: (online: boolean) => void = () => undefined;
+  let ready: () => void = () => undefined;
+  const rehydrated = new Promise<void>((resolve) => {
+    ready = resolve;
+  });
+  const enhancer = offline({
+    ...defaults,
+    detectNetwork: (callback) => {
+      setOnline = callback;
+    },
+    effect: async ({ item, id }: { readonly item: unknown; readonly id: string }) => await send(item, id),
+    persistOptions: { storage },
+    persistCallback: () => ready(),
+  });
+  const store = createStore((state: State = {}) => state, undefined, enhancer as never);
+  await rehydrated;
+  setOnline(false);
+  const outbox = (): readonly unknown[] => (store.getState() as State).offline?.outbox ?? [];
+  const until = (condition: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const check = (): void => {
+        if (!condition()) return;
+        unsubscribe();
+        resolve();
+      };
+      const unsubscribe = store.subscribe(check);
+      check();
+    });
+  /** Quiet for as long as its own interval needs to notice a change. */
+  const stored = async (): Promise<void> => {
+    let quiet = 0;
+    while (quiet < 3) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      quiet = open === 0 ? quiet + 1 : 0;
+    }
+  };
+
+  const start = performance.now();
+  for (let n = 0; n < count; n++) {
+    const id = crypto.randomUUID();
+    store.dispatch({ type: 'item', meta: { offline: { effect: { item: makeItem(n), id } } } });
+  }
+  await stored();
+  const enqueued = performance.now();
+  setOnline(true);
+  await until(() => outbox().length === 0);
+  const ended = performance.now();
+  return { enqueueMs: enqueued - start - 30, drainMs: ended - enqueued };
+}

@@ -1,0 +1,106 @@
+/**
+ * `npm run bench`: real Chromium, everything side by side in one run. `-- --short` takes under three minutes and
+ * writes nothing that is kept; `-- --profile` shows where a drain's time goes; `-- --only=drains,counts` takes parts.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import { dirname } from 'node:path';
+import { type BenchWorld, openBenchWorld } from './bench-world.ts';
+import { measureCounts } from './measure-counts.ts';
+import { measureDrains } from './measure-drains.ts';
+import { measureEnqueues } from './measure-enqueues.ts';
+import { measureMemory } from './measure-memory.ts';
+import { measurePeers } from './measure-peers.ts';
+import { BUDGETS, formatLine, type Metric } from './metrics.ts';
+import { profileDrain } from './profile-drain.ts';
+import { createSamples, type Samples } from './samples.ts';
+
+/** Bundle sizes in KB by their ids, measured by the caller. */
+export type Sizes = Readonly<Record<string, number>>;
+
+interface Part {
+  readonly name: string;
+  run(world: BenchWorld, samples: Samples): Promise<void>;
+}
+
+const print = (text: string): void => console.log(text);
+
+function partsOf(isShort: boolean): readonly Part[] {
+  const drains = isShort
+    ? { rounds: 2, delayedRounds: 1, delayedSerialRows: 100, secure: false, growthRows: 2_000 }
+    : { rounds: 7, delayedRounds: 3, delayedSerialRows: 1_000, secure: true, growthRows: 10_000 };
+  const enqueues = isShort
+    ? { rounds: 3, perRound: 100, coldRounds: 3, many: 0 }
+    : { rounds: 7, perRound: 300, coldRounds: 11, many: 100_000 };
+  const counts = isShort ? [100, 1_000] : [1, 100, 1_000, 10_000];
+  const both: readonly Part[] = [
+    { name: 'counts', run: (world, samples) => measureCounts(world, samples, print) },
+    { name: 'enqueues', run: (world, samples) => measureEnqueues(world, enqueues, samples) },
+    { name: 'drains', run: (world, samples) => measureDrains(world, drains, samples) },
+    {
+      name: 'peers',
+      run: (world, samples) => measurePeers(world, counts, isShort ? [0] : [0, 50], samples),
+    },
+  ];
+  if (isShort) return both;
+  return [
+    ...both,
+    { name: 'memory', run: (world, samples) => measureMemory(world, 10_000, 20_000, samples) },
+  ];
+}
+
+export interface BenchOptions {
+  readonly arguments: readonly string[];
+  readonly sizes: Sizes;
+  /** Where results go: those of a full run, which are kept, and those of any other. */
+  readonly keptFile: string;
+  readonly otherFile: string;
+}
+
+export async function runBench({ arguments: args, sizes, keptFile, otherFile }: BenchOptions): Promise<void> {
+  const isShort = args.includes('--short');
+  const only = args
+    .find((arg) => arg.startsWith('--only='))
+    ?.slice('--only='.length)
+    .split(',');
+  const world = await openBenchWorld();
+  const samples = createSamples();
+  try {
+    if (args.includes('--profile')) {
+      await profileDrain(world, 2_000, otherFile.replace('.json', '.cpuprofile'));
+      return;
+    }
+    for (const part of partsOf(isShort)) {
+      if (only && !only.includes(part.name)) continue;
+      const start = performance.now();
+      await part.run(world, samples);
+      print(`${part.name}: ${((performance.now() - start) / 1_000).toFixed(0)} s\n`);
+    }
+  } finally {
+    await world.close();
+  }
+  for (const [id, kb] of Object.entries(sizes)) samples.add(id, kb);
+  const metrics = samples.metrics();
+  printTable(metrics);
+  const file = isShort || only ? otherFile : keptFile;
+  await mkdir(dirname(file), { recursive: true });
+  const machine = `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}, Node ${process.version}`;
+  await writeFile(
+    file,
+    `${JSON.stringify({ machine, at: new Date().toISOString(), metrics }, undefined, 2)}\n`,
+  );
+  print(`\nResults: ${file}`);
+}
+
+function printTable(metrics: Readonly<Record<string, Metric>>): void {
+  for (const budget of BUDGETS) {
+    const metric = metrics[budget.id];
+    if (metric) print(formatLine(budget, metric));
+  }
+  print('\nReported beside them:');
+  const known = new Set(BUDGETS.map(({ id }) => id));
+  for (const [id, { value, unit, min, max, n }] of Object.entries(metrics)) {
+    if (!known.has(id))
+      print(`     ${id.padEnd(42)} ${String(value).padStart(9)} ${unit.padEnd(5)} (${min}..${max}, n ${n})`);
+  }
+}

@@ -1,0 +1,25 @@
+/** The real worker part, as an app starts it, and a way to have it counted. */
+import { httpSender } from '../../sw/dispatch/http-sender.ts';
+import { startOutbox } from '../../sw/start-outbox.ts';
+import { definition, ITEMS_PATH } from '../common/definition.ts';
+import type { Counts, OutboxOp } from '../common/worker-calls.ts';
+import { countOperations } from './counters.ts';
+
+declare const self: ServiceWorkerGlobalScope;
+
+const concurrency = Number(new URL(self.location.href).searchParams.get('concurrency') ?? 6);
+const sender = httpSender<typeof definition.families>({
+  item: { create: ({ body }) => ({ method: 'POST', url: ITEMS_PATH, json: body }) },
+});
+startOutbox(definition, { sender, concurrency });
+
+let counts: (() => Counts) | undefined;
+self.addEventListener('message', (event) => {
+  const call = event.data as Partial<OutboxOp>;
+  const [port] = event.ports;
+  if (call.op === undefined || port === undefined) return;
+  if (call.op === 'count') counts ??= countOperations(call.full ?? Number.POSITIVE_INFINITY);
+  port.postMessage(counts?.());
+});
+self.addEventListener('install', () => void self.skipWaiting());
+self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
