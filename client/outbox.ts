@@ -108,7 +108,8 @@ export async function createOutbox<F extends Families>(
   const load = async (): Promise<Watch> => {
     const { startWatch } = await import('./watch.ts');
     const { signal } = closing;
-    watch = startWatch({ name, realm, empty, own, signal, activeChanged: show, credentials });
+    const { progress } = facts;
+    watch = startWatch({ name, realm, empty, progress, own, signal, activeChanged: show, credentials });
     watch.show(owner);
     return watch;
   };

@@ -20,6 +20,10 @@ export interface ViewSnapshot {
   readonly stoppedBy?: StoppedBy | undefined;
   /** Until when nothing leaves by itself, where that is known (epoch ms). */
   readonly wakeAt?: number | undefined;
+  /** Since when rows were tried again and again and not one ended (epoch ms): something is wrong (W19). */
+  readonly stuckSince?: number | undefined;
+  /** Rows the server has accepted while this device's store does not answer: not failed, not gone yet (D46). */
+  readonly accepted?: readonly string[] | undefined;
   /** What may wake the queue besides this page (W20). */
   readonly triggers: Triggers;
   /** Where the engine runs (W40). */

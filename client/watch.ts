@@ -3,6 +3,7 @@
  * worker's wish for credentials. A chunk of its own that follows the first one by itself, since nothing here is in
  * the way of the first save.
  */
+import type { DrainProgress } from '../shared/answers.ts';
 import type { Settled } from '../shared/outcome.ts';
 import { type Broadcast, channelName, type HandCredentials, type WorkerApi } from '../shared/protocol.ts';
 import { createLiveView } from './live-view.ts';
@@ -25,6 +26,8 @@ export interface WatchDeps {
   readonly name: string;
   readonly realm: PageRealm;
   readonly empty: ViewSnapshot;
+  /** What the host said of the drain when the page connected. */
+  readonly progress: DrainProgress | undefined;
   /** Calls the host for the owner who is shown. */
   readonly own: <T>(use: (api: WorkerApi, owner: string) => Promise<T>) => Promise<T>;
   readonly signal: AbortSignal;
@@ -36,6 +39,7 @@ export function startWatch({
   name,
   realm,
   empty,
+  progress,
   own,
   signal,
   activeChanged,
@@ -78,10 +82,16 @@ export function startWatch({
         if (view.take(message)) settling.askAgain();
         break;
       case 'progress': {
-        const { running, done, total, stoppedBy, wakeAt } = message;
+        const { running, done, total, stoppedBy, wakeAt, stuckSince, accepted } = message;
         noteProgress(message);
-        const storage = message.isFull ? 'full' : 'ok';
-        view.note({ progress: { running, done, total }, stoppedBy, wakeAt, storage });
+        view.note({
+          progress: { running, done, total },
+          storage: message.isFull ? 'full' : 'ok',
+          stoppedBy,
+          wakeAt,
+          stuckSince,
+          accepted,
+        });
         noteConnection();
         break;
       }
@@ -114,6 +124,7 @@ export function startWatch({
       owner = next;
       settling.hold();
       view.show(next);
+      if (progress && progress.owner === next) receive({ type: 'progress', ...progress });
     },
     noteFailure(error) {
       if (!(error instanceof Error && 'code' in error)) return;

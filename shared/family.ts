@@ -3,6 +3,8 @@
  * (W17). Nothing here is specific to a realm: worker-only ports (sending, resolving) are given to
  * `startOutbox`.
  */
+
+import { InvalidOptionError } from './errors.ts';
 import type { CommandKind } from './row.ts';
 import type { OutputOf, StandardSchema } from './standard-schema.ts';
 
@@ -80,7 +82,20 @@ export function document<Put extends StandardSchema>(
   return { ...options, type: 'document' };
 }
 
-/** The single definition that page and worker share. Family names are opaque; methods are named after them. */
+/** What an outbox has beside its families: a family of that name would hide it, or be hidden. */
+const TAKEN: ReadonlySet<string> = new Set(
+  'family settled flush retry recover discard cancel pause resume explain bodies export journal signIn signOut view close then'.split(
+    ' ',
+  ),
+);
+
+/**
+ * The single definition that page and worker share. An outbox has each family's methods under the family's name.
+ * @throws InvalidOptionError for a name that an outbox has for something else
+ */
 export function defineOutbox<const F extends Families>(families: F): OutboxDefinition<F> {
+  for (const name of Object.keys(families)) {
+    if (TAKEN.has(name)) throw new InvalidOptionError(`A family cannot be named ${name}`, { option: name });
+  }
   return { families };
 }

@@ -8,6 +8,7 @@
  */
 import type {
   Cancelled,
+  DrainProgress,
   EditedCopy,
   Enqueued,
   ExplainedRow,
@@ -26,7 +27,6 @@ import type {
   OutcomeRow,
   Settled,
   StateCounts,
-  StoppedBy,
 } from './outcome.ts';
 import type { Receipt } from './receipt.ts';
 import type { AttemptData, RowIdentity } from './row.ts';
@@ -81,6 +81,8 @@ export interface HostFacts {
   readonly activeOwner: string | undefined;
   /** The database was lost: the page hands over its snapshot of the active owner before its first command (S31). */
   readonly awaitsSnapshot: boolean;
+  /** Of the active owner, as it is when the page connects. */
+  readonly progress?: DrainProgress | undefined;
   readonly triggers: Triggers;
 }
 
@@ -172,18 +174,11 @@ export type Broadcast =
       /** Outcomes that are not journalled. */
       readonly passing: readonly WireOutcome[];
     }
-  | {
+  | (DrainProgress & {
       readonly type: 'progress';
-      readonly owner: string;
-      readonly running: boolean;
-      readonly done: number;
-      readonly total: number;
-      readonly stoppedBy?: StoppedBy | undefined;
-      readonly wakeAt?: number | undefined;
-      readonly accepted?: readonly string[] | undefined;
       /** The device is full: the room kept to drain with was given up (S17). */
       readonly isFull?: boolean | undefined;
-    }
+    })
   /** A host has started: whatever another one had not told any more must be read. */
   | { readonly type: 'host'; readonly host: string }
   | { readonly type: 'triggers'; readonly triggers: Triggers }

@@ -15,7 +15,7 @@ export interface WorkerApiDeps {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly facts: () => Omit<HostFacts, 'activeOwner' | 'awaitsSnapshot'>;
+  readonly facts: () => Omit<HostFacts, 'activeOwner' | 'awaitsSnapshot' | 'progress'>;
   /** Flushes the active owner and keeps the host alive for it. */
   readonly ring: (cause: FlushCause) => Promise<FlushResult | undefined>;
   /** The same for a trigger nobody waits for; never rejects. */
@@ -65,7 +65,8 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
     async hello() {
       const activeOwner = await engine.activeOwner();
       const awaitsSnapshot = activeOwner !== undefined && (await engine.awaitsSnapshot(activeOwner));
-      return { ...deps.facts(), activeOwner, awaitsSnapshot };
+      const progress = activeOwner === undefined ? undefined : engine.progress(activeOwner);
+      return { ...deps.facts(), activeOwner, awaitsSnapshot, progress };
     },
     signIn: thenStart('sign_in', async (owner) => {
       const before = await engine.activeOwner();

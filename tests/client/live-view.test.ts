@@ -16,6 +16,7 @@ const FACTS = {
   kind: 'worker',
   activeOwner: 'ann',
   awaitsSnapshot: false,
+  progress: undefined,
   triggers: { sync: 'idle', periodicSync: false },
 } as const;
 

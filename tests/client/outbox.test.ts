@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LiveView, ViewSnapshot } from '../../client/view-snapshot.ts';
+import { InvalidOptionError } from '../../shared/errors.ts';
 import { defineOutbox, document, record } from '../../shared/family.ts';
 import { createLineWorld, type LineWorld } from '../support/line-world.ts';
 
@@ -79,6 +80,18 @@ describe('the outbox as an app holds it', () => {
       { family: 'plan', kind: 'put', target: '2026-11-30', body: { title: 'legs' } },
       { family: 'plan', kind: 'remove', target: '2026-11-30' },
     ]);
+  });
+
+  it('[W17] a family cannot be named like something an outbox has', async () => {
+    const world = await start();
+    const { outbox } = await world.open();
+    const families = Object.keys(definition.families);
+    const taken = Object.keys(outbox).filter((name) => !families.includes(name));
+    expect(taken.length).toBeGreaterThan(10);
+    for (const name of [...taken, 'then']) {
+      expect(() => defineOutbox({ [name]: record() })).toThrow(InvalidOptionError);
+    }
+    expect(() => defineOutbox({ constructor: record(), 'a|b': record() })).not.toThrow();
   });
 
   it('[W17] every family is reachable by its name', async () => {
