@@ -122,7 +122,7 @@ export async function createOutbox<F extends Families>(
   };
   /** After a loss of the database this page may hold the only copy there is (S31). */
   const offerSnapshot = async (of: string): Promise<void> => {
-    const { readSnapshot, snapshotName } = await import('./snapshot-witness.ts');
+    const { readSnapshot, snapshotName } = await import('./read-snapshot.ts');
     const storage = { getItem: (key: string) => realm.localStorage.getItem(key) };
     const offer = readSnapshot(storage, snapshotName(name, of));
     await link.call((api) => api.offerSnapshot(of, offer));

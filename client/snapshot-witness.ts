@@ -3,72 +3,71 @@
  * rewritten 1.5 s after the last change, at the end of a drain and when the page is hidden; a constant number
  * of times per drain, never per row. It decides nothing: hosts read it only to recover (S31).
  */
-import type { Snapshot, SnapshotOffer, SnapshotPage, SnapshotRow } from '../shared/snapshot.ts';
+import {
+  SNAPSHOT_CHARACTERS,
+  type SnapshotOffer,
+  type SnapshotPage,
+  type SnapshotRow,
+} from '../shared/snapshot.ts';
+import { readHead, readSnapshot } from './read-snapshot.ts';
 
 export interface SnapshotWitnessDeps {
   /** `localStorage`, or anything with its manner of failing. */
   readonly storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
   /** Runs `write` under a lock named `name`, or answers `false` at once if another page holds it. */
   readonly exclusively: (name: string, write: () => void) => Promise<boolean>;
-  /** Rows as stored, with bodies: all of them, or those of `ids` that still stand. */
+  /** Rows as stored, with bodies: those of `ids` that still stand, or from the first one as many as have room. */
   readonly read: (ids: readonly string[] | undefined) => Promise<SnapshotPage>;
+  /** Hands over what stands in storage, where the host still awaits it (S31). */
+  readonly offer: (snapshot: SnapshotOffer) => Promise<unknown>;
   readonly after: (ms: number, callback: () => void) => () => void;
   readonly now: () => number;
 }
 
+export interface Noted {
+  readonly epoch: string;
+  /** Of the change, or of the last one of several. */
+  readonly generation: number;
+  /** Rows that changed and still stand. */
+  readonly ids: readonly string[];
+  /** Rows that went. */
+  readonly gone: readonly string[];
+}
+
 export interface SnapshotWitness {
-  /** Rows that changed or went, with the number of the change. Cheap: nothing is read or written yet. */
-  note(change: {
-    readonly epoch: string;
-    readonly generation: number;
-    readonly ids: readonly string[];
-  }): void;
-  /** Everything may have changed (a gap, another epoch): the next rewrite reads all again. */
+  /** What a change touched. Cheap: nothing is read or written yet. */
+  note(change: Noted): void;
+  /** Everything may have changed (a gap, another database): the next rewrite reads anew. */
   noteAll(): void;
   /** Rewrites now if anything changed: at the end of a drain, on `pagehide`, when hidden. */
   rewrite(): Promise<void>;
-  /** Forgets and removes the snapshot: the owner's rows were discarded (W32). */
-  clear(): void;
   stop(): void;
 }
 
+interface Part {
+  readonly seq: number;
+  readonly json: string;
+}
+
 const QUIET_MS = 1_500;
-/** localStorage holds about five million characters for a whole origin; the app needs some, too. */
-const MAX_CHARACTERS = 3_000_000;
-const HEAD = /^\{"epoch":"([^"]*)","generation":(\d+),/;
-
-export function snapshotName(outbox: string, owner: string): string {
-  return JSON.stringify(['holdfast', outbox, 'snapshot', owner]);
-}
-
-/** What this page can say of an owner's snapshot when a host asks for it (S31). */
-export function readSnapshot(storage: Pick<Storage, 'getItem'>, name: string): SnapshotOffer {
-  try {
-    const text = storage.getItem(name);
-    if (text === null) return { type: 'none' };
-    const value = JSON.parse(text) as Partial<Snapshot> | null;
-    if (typeof value?.generation !== 'number' || !Array.isArray(value.rows)) return { type: 'unreadable' };
-    return {
-      type: 'snapshot',
-      epoch: String(value.epoch),
-      generation: value.generation,
-      at: Number(value.at),
-      rows: value.rows,
-      listed: value.listed ?? [],
-    };
-  } catch {
-    return { type: 'unreadable' };
-  }
-}
 
 export function createSnapshotWitness(deps: SnapshotWitnessDeps, name: string): SnapshotWitness {
-  /** Each row's JSON, made once per version, so that a rewrite joins strings and encodes nothing again. */
-  const parts = new Map<string, string>();
+  /** Each row's JSON, made once per change, so that a rewrite joins strings and encodes nothing again. */
+  const parts = new Map<string, Part>();
+  /** Rows to read again; `all` before the first reading. */
   let changed: Set<string> | 'all' = 'all';
-  let seen: { epoch: string; generation: number } | undefined;
+  /** Rows that went while a reading was under way. */
+  let gone = new Set<string>();
+  /** What the parts reflect. */
+  let seen: { readonly epoch: string; readonly generation: number } | undefined;
+  /** The newest change that was told. */
+  let told: { readonly epoch: string; readonly generation: number } | undefined;
+  /** Rows with a higher seq have no room. */
+  let until = Number.POSITIVE_INFINITY;
+  let isDirty = true;
   let cancel: (() => void) | undefined;
   let writing: Promise<void> = Promise.resolve();
-  let stopped = false;
+  let isStopped = false;
 
   function soon(): void {
     cancel?.();
@@ -78,16 +77,48 @@ export function createSnapshotWitness(deps: SnapshotWitnessDeps, name: string): 
     });
   }
 
-  async function take(): Promise<void> {
+  function noteAll(): void {
+    changed = 'all';
+    isDirty = true;
+    soon();
+  }
+
+  /** Whether the snapshot in storage says all that there is to say, whoever wrote it. */
+  function isUpToDate(now: { readonly epoch: string; readonly generation: number }): boolean {
+    const head = readHead(deps.storage, name);
+    return head?.epoch === now.epoch && head.generation >= now.generation;
+  }
+
+  function put(rows: readonly SnapshotRow[]): void {
+    for (const { row, body } of rows) {
+      const id = String(row['id']);
+      if (!gone.has(id)) parts.set(id, { seq: Number(row['seq']), json: encode({ row, body }) });
+    }
+  }
+
+  /** Answers whether there is anything to write. */
+  async function take(): Promise<boolean> {
+    if (changed === 'all') {
+      const now = await deps.read([]);
+      // After a loss the host needs what stands in storage, and this would be written over it (S31).
+      if (now.isAwaited) await deps.offer(readSnapshot(deps.storage, name));
+      else if (isUpToDate(now)) return false;
+    } else if (told && isUpToDate(told)) return false;
     const ids = changed === 'all' ? undefined : [...changed];
-    if (ids?.length === 0) return;
     changed = new Set();
+    gone = new Set();
     try {
-      const page = await deps.read(ids);
-      if (ids === undefined) parts.clear();
+      const page = ids?.length === 0 && seen ? { ...seen, rows: [] } : await deps.read(ids);
+      if (ids === undefined) {
+        parts.clear();
+        until = page.until ?? Number.POSITIVE_INFINITY;
+      } else if (seen?.epoch !== page.epoch) throw new Error('The database was made anew');
       for (const id of ids ?? []) parts.delete(id);
-      for (const row of page.rows) parts.set(String(row.row['id']), encode(row));
-      seen = page;
+      put(page.rows);
+      // All that was told since the reading were rows that went, and they have been dropped.
+      const isCurrent = changed.size === 0 && told?.epoch === page.epoch;
+      seen = isCurrent && told && told.generation > page.generation ? told : page;
+      return true;
     } catch (error) {
       changed = 'all';
       throw error;
@@ -95,11 +126,8 @@ export function createSnapshotWitness(deps: SnapshotWitnessDeps, name: string): 
   }
 
   function write(): void {
-    if (seen === undefined || stopped) return;
-    const head = HEAD.exec(deps.storage.getItem(name)?.slice(0, 200) ?? '');
-    // Never over a later state of the same database that another page wrote.
-    if (head?.[1] === seen.epoch && Number(head[2]) > seen.generation) return;
-    const text = assemble(seen, deps.now(), parts);
+    if (seen === undefined || isStopped || isUpToDate(seen)) return;
+    const text = assemble(seen, fitting());
     try {
       deps.storage.setItem(name, text);
     } catch {
@@ -108,36 +136,66 @@ export function createSnapshotWitness(deps: SnapshotWitnessDeps, name: string): 
     }
   }
 
+  /** In their order, as many as have room; the rest is forgotten. */
+  function fitting(): readonly string[] {
+    const inOrder = [...parts].sort(([, a], [, b]) => a.seq - b.seq);
+    let size = 0;
+    const kept = inOrder.filter(([id, { seq, json }]) => {
+      size += json.length;
+      if (size > SNAPSHOT_CHARACTERS) until = Math.min(until, seq - 1);
+      if (seq > until) parts.delete(id);
+      return seq <= until;
+    });
+    // Room again for rows that had none: they are looked at with the next change.
+    if (until < Number.POSITIVE_INFINITY && size < SNAPSHOT_CHARACTERS / 2) changed = 'all';
+    return kept.map(([, { json }]) => json);
+  }
+
+  function assemble(
+    { epoch, generation }: { readonly epoch: string; readonly generation: number },
+    rows: readonly string[],
+  ): string {
+    const bound = until < Number.POSITIVE_INFINITY ? `"until":${until},` : '';
+    const head = `{"epoch":${JSON.stringify(epoch)},"generation":${generation},"at":${deps.now()},`;
+    return `${head}${bound}"rows":[${rows.join(',')}]}`;
+  }
+
   function rewrite(): Promise<void> {
     writing = writing.then(async () => {
-      if (stopped || (changed !== 'all' && changed.size === 0)) return;
+      if (isStopped || !isDirty) return;
+      isDirty = false;
       try {
-        await take();
-        if (!(await deps.exclusively(name, write))) soon();
+        if ((await take()) && !(await deps.exclusively(name, write))) isDirty = true;
       } catch {
         // The host could not be asked, or storage is closed to this page: the next change tries again (S22).
+        isDirty = true;
+        return;
       }
+      if (isDirty) soon();
     });
     return writing;
   }
 
+  soon();
   return {
-    note({ ids }) {
-      if (changed !== 'all') for (const id of ids) changed.add(id);
+    note({ epoch, generation, ids, gone: went }) {
+      told = { epoch, generation };
+      if (seen && seen.epoch !== epoch) changed = 'all';
+      for (const id of went) {
+        parts.delete(id);
+        gone.add(id);
+      }
+      if (changed !== 'all') {
+        for (const id of ids) changed.add(id);
+        for (const id of went) changed.delete(id);
+      }
+      isDirty = true;
       soon();
     },
-    noteAll() {
-      changed = 'all';
-      soon();
-    },
+    noteAll,
     rewrite,
-    clear() {
-      parts.clear();
-      changed = 'all';
-      deps.storage.removeItem(name);
-    },
     stop() {
-      stopped = true;
+      isStopped = true;
       cancel?.();
     },
   };
@@ -155,21 +213,4 @@ function isPlain(value: unknown): boolean {
   if (typeof value !== 'object') return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return (prototype === Object.prototype || prototype === null) && Object.values(value).every(isPlain);
-}
-
-function assemble(
-  { epoch, generation }: { readonly epoch: string; readonly generation: number },
-  at: number,
-  parts: ReadonlyMap<string, string>,
-): string {
-  const rows: string[] = [];
-  const listed: string[] = [];
-  let size = 0;
-  for (const [id, part] of parts) {
-    size += part.length;
-    if (size <= MAX_CHARACTERS) rows.push(part);
-    else listed.push(id);
-  }
-  const tail = JSON.stringify(listed);
-  return `{"epoch":${JSON.stringify(epoch)},"generation":${generation},"at":${at},"listed":${tail},"rows":[${rows.join(',')}]}`;
 }

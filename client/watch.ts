@@ -9,6 +9,7 @@ import { type Broadcast, channelName, type HandCredentials, type WorkerApi } fro
 import { createLiveView } from './live-view.ts';
 import type { PageRealm } from './page-realm.ts';
 import { listenForTriggers } from './page-triggers.ts';
+import { createPageWitness } from './page-witness.ts';
 import { createSettling, type SettledOptions } from './settling.ts';
 import { unpackOutcome } from './unpack-outcome.ts';
 import type { LiveView, ViewSnapshot } from './view-snapshot.ts';
@@ -51,14 +52,20 @@ export function startWatch({
     (after, limit) => own((api, of) => api.rows(of, { after, limit })),
     realm,
   );
+  const witness = createPageWitness({ name, realm, own, signal });
   const settling = createSettling((id) => own((api, of) => api.settled(of, id)));
   /** A service to the host: when it fails, the next trigger comes. */
   const quietly = (use: (api: WorkerApi, owner: string) => Promise<unknown>): void => {
     own(use).catch(() => undefined);
   };
+  /** Changes were missed. */
+  const lookAgain = (): void => {
+    settling.askAgain();
+    witness.noteAll();
+  };
   const check = (): void => {
     view.check().then(
-      (isMissed) => isMissed && settling.askAgain(),
+      (isMissed) => isMissed && lookAgain(),
       () => undefined,
     );
   };
@@ -79,11 +86,13 @@ export function startWatch({
         settling.hear(
           [...message.entries, ...message.passing].map((one) => unpackOutcome(one, message.owner)),
         );
-        if (view.take(message)) settling.askAgain();
+        if (view.take(message)) lookAgain();
+        else witness.note(message);
         break;
       case 'progress': {
         const { running, done, total, stoppedBy, wakeAt, stuckSince, accepted } = message;
         noteProgress(message);
+        if (!running) witness.rewrite();
         view.note({
           progress: { running, done, total },
           storage: message.isFull ? 'full' : 'ok',
@@ -104,6 +113,7 @@ export function startWatch({
         break;
       case 'active':
         activeChanged(message.active);
+        if (message.discarded !== undefined) witness.forget(message.discarded);
         break;
       case 'credentials':
         if (credentials) {
@@ -124,6 +134,7 @@ export function startWatch({
       owner = next;
       settling.hold();
       view.show(next);
+      witness.show(next);
       if (progress && progress.owner === next) receive({ type: 'progress', ...progress });
     },
     noteFailure(error) {

@@ -3,6 +3,14 @@
  * worker can reach, so the page hands it over when the outbox's database was lost.
  */
 
+/**
+ * Room for one owner's rows. localStorage gives a whole origin some five million characters and writes them while
+ * the page waits, so a snapshot takes a fifth of that: the oldest rows. The ledger has all of them.
+ */
+export const SNAPSHOT_CHARACTERS = 1_000_000;
+/** A larger body is left out (S23), in bytes. */
+export const SNAPSHOT_BODY_BYTES = 100_000;
+
 /** A row as a snapshot holds it. `body` is absent where it could not be expressed as JSON or had no room (S23). */
 export interface SnapshotRow {
   readonly row: Readonly<Record<string, unknown>>;
@@ -16,8 +24,8 @@ export interface Snapshot {
   readonly generation: number;
   readonly at: number;
   readonly rows: readonly SnapshotRow[];
-  /** Rows that had no room: their ids, so that they are not taken for rows that a page saw go. */
-  readonly listed: readonly string[];
+  /** Rows with a higher seq had no room: it says nothing about them. */
+  readonly until?: number | undefined;
 }
 
 /** What a page says of its snapshot of one owner. Unreachable is never absent (S31). */
@@ -31,4 +39,8 @@ export interface SnapshotPage {
   readonly epoch: string;
   readonly generation: number;
   readonly rows: readonly SnapshotRow[];
+  /** There are rows with a higher seq, for which a snapshot has no room. */
+  readonly until?: number | undefined;
+  /** The database was lost, and what the page still has of before comes first (S31). */
+  readonly isAwaited?: true | undefined;
 }

@@ -182,7 +182,13 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     waiting: readCounts,
     awaitsSnapshot: witness.awaitsSnapshot,
     offerSnapshot: witness.offerSnapshot,
-    readSnapshot: (owner, rowIds) => readSnapshotPage(store, owner, rowIds),
+    async readSnapshot(owner, rowIds) {
+      const [page, isAwaited] = await Promise.all([
+        readSnapshotPage(store, owner, rowIds),
+        witness.awaitsSnapshot(owner),
+      ]);
+      return isAwaited ? { ...page, isAwaited } : page;
+    },
     compareWitness: witness.compare,
     storage: () => ({ mirror: witness.status(), reserveGone: reserve?.isReserveGone() ?? false }),
     exportOwner: (owner) => exportOwner(store, owner, clock.now()),

@@ -58,6 +58,8 @@ export function planAgreement(
   if (recovery === undefined || recovery.proof !== 'unverified' || offer.type === 'unreadable') return row;
   if (offer.type === 'none') return prove(row, recovery, 'mirrored');
   if (snapshotIds.has(row.id)) return prove(row, recovery, 'agreed');
+  // Beyond what it had room for it is no more than a snapshot that is not there.
+  if (row.seq > (offer.until ?? Number.POSITIVE_INFINITY)) return prove(row, recovery, 'mirrored');
   if (offer.generation < recovery.generation) return prove(row, recovery, 'mirrored');
   return block(row, 'recovery_receipt_unknown', now);
 }

@@ -136,6 +136,8 @@ export function createRecovery({ store, ledger, clock, pageSize = 100 }: Recover
     async offerSnapshot(owner, offer) {
       if (offer.type === 'unreadable' || (await store.readFact(ownerPart(owner))) !== undefined)
         return { restored: 0 };
+      // Written since the loss, over whatever told of before: it vouches for nothing.
+      if (offer.type === 'snapshot' && offer.epoch === (await store.epoch())) return { restored: 0 };
       const guard = { name: ownerPart(owner), value: undefined };
       let restored = 0;
       if (offer.type === 'snapshot') {
@@ -166,7 +168,7 @@ function isPending(fact: unknown): boolean {
 function idsOf(offer: SnapshotOffer): ReadonlySet<string> {
   if (offer.type !== 'snapshot') return new Set();
   const held = offer.rows.flatMap(({ row }) => (typeof row['id'] === 'string' ? [row['id']] : []));
-  return new Set([...held, ...offer.listed]);
+  return new Set(held);
 }
 
 function bare(owner: string, keys: readonly Key[], guard: Commit['guard']) {

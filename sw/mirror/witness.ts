@@ -3,7 +3,14 @@
  * (S31-S39), and compares on request (S30). Without a ledger none of it is there, and nothing else changes.
  */
 import type { ComparisonResult } from '../../shared/answers.ts';
-import type { SnapshotOffer, SnapshotPage, SnapshotRow } from '../../shared/snapshot.ts';
+import type { Row } from '../../shared/row.ts';
+import {
+  SNAPSHOT_BODY_BYTES,
+  SNAPSHOT_CHARACTERS,
+  type SnapshotOffer,
+  type SnapshotPage,
+  type SnapshotRow,
+} from '../../shared/snapshot.ts';
 import type { Clock, Timers } from '../environment.ts';
 import { FACTS, type RowStore } from '../outbox/row-store.ts';
 import { compareWitness } from './comparison.ts';
@@ -121,8 +128,10 @@ async function hasLostManifest(store: RowStore, ledger: Ledger): Promise<boolean
 }
 
 const PAGE = 200;
+/** What a row's JSON takes beside its body, about. */
+const ROW_CHARACTERS = 1_000;
 
-/** Rows with their bodies for a page's snapshot: those of `ids` that still stand, or all (S20). */
+/** Rows with their bodies for a page's snapshot: those of `ids` that still stand, or as many as it has room for (S20). */
 export async function readSnapshotPage(
   store: RowStore,
   owner: string,
@@ -131,8 +140,9 @@ export async function readSnapshotPage(
   // The number first: a row that changes in between is newer than the snapshot says, never older.
   const [{ generation }, epoch] = await Promise.all([store.ownerFacts(owner), store.epoch()]);
   const rows: SnapshotRow[] = [];
-  const take = async (page: Awaited<ReturnType<RowStore['index']>>) => {
-    const bodyIds = page.flatMap(({ bodyId }) => bodyId ?? []);
+  const take = async (page: readonly Row[]) => {
+    const small = page.filter(({ bodySize = 0 }) => bodySize <= SNAPSHOT_BODY_BYTES);
+    const bodyIds = small.flatMap(({ bodyId }) => bodyId ?? []);
     const reads = bodyIds.length > 0 ? await store.readBodies(bodyIds) : [];
     const bodies = new Map(bodyIds.map((bodyId, i) => [bodyId, reads[i]]));
     for (const row of page) {
@@ -147,10 +157,16 @@ export async function readSnapshotPage(
     }
     return { epoch, generation, rows };
   }
+  let room = SNAPSHOT_CHARACTERS;
   for (let after: number | undefined; ; ) {
     const page = await store.index(owner, { after, limit: PAGE });
-    await take(page);
-    after = page.at(-1)?.seq;
+    const fitting = page.filter(({ bodySize = 0 }) => {
+      room -= ROW_CHARACTERS + (bodySize <= SNAPSHOT_BODY_BYTES ? bodySize : 0);
+      return room >= 0;
+    });
+    await take(fitting);
+    after = fitting.at(-1)?.seq ?? after;
+    if (fitting.length < page.length) return { epoch, generation, rows, until: after ?? 0 };
     if (page.length < PAGE) return { epoch, generation, rows };
   }
 }

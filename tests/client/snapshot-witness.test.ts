@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
-import { createSnapshotWitness, readSnapshot, snapshotName } from '../../client/snapshot-witness.ts';
-import type { SnapshotRow } from '../../shared/snapshot.ts';
+import { readSnapshot, snapshotName } from '../../client/read-snapshot.ts';
+import { createSnapshotWitness } from '../../client/snapshot-witness.ts';
+import type { SnapshotOffer, SnapshotPage, SnapshotRow } from '../../shared/snapshot.ts';
 import { createManualClock } from '../../sw/testing/manual-clock.ts';
 
 const name = snapshotName('app', 'ann');
@@ -9,9 +10,11 @@ function setUp() {
   const clock = createManualClock(1_000);
   const items = new Map<string, string>();
   const writes: string[] = [];
-  const state = { full: false, locked: false, generation: 1, epoch: 'e1' };
+  const state = { full: false, locked: false, awaited: false, generation: 1, epoch: 'e1' };
   const rows = new Map<string, SnapshotRow>();
   const reads: (readonly string[] | undefined)[] = [];
+  const offers: SnapshotOffer[] = [];
+  const host = { room: Number.POSITIVE_INFINITY, beforeAnswer: async () => {} };
   const storage = {
     getItem: (key: string) => items.get(key) ?? null,
     setItem(key: string, value: string) {
@@ -28,27 +31,63 @@ function setUp() {
         if (!state.locked) write();
         return !state.locked;
       },
-      read: async (ids) => {
+      async read(ids): Promise<SnapshotPage> {
         reads.push(ids);
-        const found = ids ? ids.flatMap((id) => rows.get(id) ?? []) : [...rows.values()];
-        return { epoch: state.epoch, generation: state.generation, rows: found };
+        const { epoch, generation, awaited } = state;
+        const standing = ids ? ids.flatMap((id) => rows.get(id) ?? []) : [...rows.values()];
+        const found = standing.slice(0, host.room);
+        const until =
+          ids === undefined && standing.length > host.room ? Number(found.at(-1)?.row['seq']) : undefined;
+        await host.beforeAnswer();
+        return { epoch, generation, rows: found, until, ...(awaited && { isAwaited: true }) };
+      },
+      async offer(offer) {
+        offers.push(offer);
+        state.awaited = false;
       },
       after: (ms, callback) => clock.after(ms, callback),
       now: () => clock.now(),
     },
     name,
   );
-  const put = (id: string, body: unknown = { kg: 60 }) => {
-    rows.set(id, { row: { id, owner: 'ann' }, body });
+  const tell = (ids: readonly string[], gone: readonly string[] = []) => {
     state.generation += 1;
-    witness.note({ epoch: state.epoch, generation: state.generation, ids: [id] });
+    witness.note({ epoch: state.epoch, generation: state.generation, ids, gone });
   };
-  return { clock, items, writes, state, rows, reads, storage, witness, put };
+  const put = (id: string, body: unknown = { kg: 60 }) => {
+    rows.set(id, { row: { id, owner: 'ann', seq: rows.size + 1 }, body });
+    tell([id]);
+  };
+  const remove = (id: string) => {
+    rows.delete(id);
+    tell([], [id]);
+  };
+  const written = () => {
+    const offer = readSnapshot(storage, name);
+    const ids = offer.type === 'snapshot' ? offer.rows.map(({ row }) => row['id']) : [];
+    return { ...offer, ids };
+  };
+  return {
+    clock,
+    items,
+    writes,
+    state,
+    rows,
+    reads,
+    offers,
+    host,
+    storage,
+    witness,
+    tell,
+    put,
+    remove,
+    written,
+  };
 }
 
 describe('snapshot witness', () => {
   it('[S20] rewrites once, 1.5 s after the last change', async () => {
-    const { clock, writes, put, storage } = setUp();
+    const { clock, writes, put, written } = setUp();
     put('a');
     await clock.advance(1_400);
     put('b');
@@ -56,33 +95,54 @@ describe('snapshot witness', () => {
     expect(writes).toHaveLength(0);
     await clock.advance(100);
     expect(writes).toHaveLength(1);
-    expect(readSnapshot(storage, name)).toMatchObject({
+    expect(written()).toMatchObject({
       type: 'snapshot',
       epoch: 'e1',
       generation: 3,
-      listed: [],
       rows: [{ row: { id: 'a' }, body: { kg: 60 } }, { row: { id: 'b' } }],
     });
   });
 
-  it('[S21] a drain of many rows rewrites it a constant number of times, and reads only what changed', async () => {
-    const { clock, writes, put, rows, reads, witness, state } = setUp();
+  it('[S21] a drain of many rows rewrites it a constant number of times, and reads nothing to do so', async () => {
+    const { clock, put, remove, reads, writes, witness, written } = setUp();
     for (let i = 0; i < 50; i++) put(`row-${i}`);
     await clock.advance(1_500);
-    for (let i = 0; i < 50; i++) {
-      rows.delete(`row-${i}`);
-      state.generation += 1;
-      witness.note({ epoch: 'e1', generation: state.generation, ids: [`row-${i}`] });
-    }
+    reads.length = 0;
+    for (let i = 0; i < 50; i++) remove(`row-${i}`);
     await witness.rewrite();
     expect(writes).toHaveLength(2);
-    expect(JSON.parse(writes[1] ?? '')).toMatchObject({ rows: [], generation: 101 });
-    expect(reads.map((ids) => ids?.length)).toEqual([undefined, 50]);
+    expect(written()).toMatchObject({ rows: [], generation: 101 });
+    expect(reads).toEqual([]);
+  });
+
+  it('[S21] a change reads the rows that changed, not the others', async () => {
+    const { put, reads, witness, written } = setUp();
+    put('a');
+    put('b');
+    await witness.rewrite();
+    reads.length = 0;
+    put('c');
+    await witness.rewrite();
+    expect(reads).toEqual([['c']]);
+    expect(written().ids).toEqual(['a', 'b', 'c']);
+  });
+
+  it('[T12, S20] a page that comes brings what others left in line, and leaves what is in line', async () => {
+    const { clock, items, reads, writes, written } = setUp();
+    items.set(name, '{"epoch":"e1","generation":0,"at":1,"rows":[{"row":{"id":"stale"}}]}');
+    await clock.advance(1_500);
+    expect(written()).toMatchObject({ generation: 1, rows: [] });
+    const again = setUp();
+    again.items.set(name, items.get(name) ?? '');
+    await again.clock.advance(1_500);
+    expect(again.writes).toEqual([]);
+    expect(again.reads).toEqual([[]]);
+    expect([reads.length, writes.length]).toEqual([2, 1]);
   });
 
   it('[S20] never goes over a later state of the same database that another page wrote', async () => {
     const { items, put, witness } = setUp();
-    const other = '{"epoch":"e1","generation":99,"at":1,"listed":[],"rows":[]}';
+    const other = '{"epoch":"e1","generation":99,"at":1,"rows":[]}';
     items.set(name, other);
     put('a');
     await witness.rewrite();
@@ -90,11 +150,46 @@ describe('snapshot witness', () => {
   });
 
   it('[S20] but does go over the snapshot of a database that is lost', async () => {
-    const { items, put, witness, storage } = setUp();
-    items.set(name, '{"epoch":"e0","generation":99,"at":1,"listed":[],"rows":[]}');
+    const { items, put, witness, written } = setUp();
+    items.set(name, '{"epoch":"e0","generation":99,"at":1,"rows":[]}');
     put('a');
     await witness.rewrite();
-    expect(readSnapshot(storage, name)).toMatchObject({ epoch: 'e1', generation: 2 });
+    expect(written()).toMatchObject({ epoch: 'e1', generation: 2 });
+  });
+
+  it('[S31] hands over what stands there before it writes, where the host still awaits it', async () => {
+    const { items, state, offers, put, witness, written } = setUp();
+    items.set(name, '{"epoch":"e0","generation":7,"at":1,"rows":[{"row":{"id":"of before"}}]}');
+    state.awaited = true;
+    put('a');
+    await witness.rewrite();
+    expect(offers).toMatchObject([{ type: 'snapshot', epoch: 'e0', rows: [{ row: { id: 'of before' } }] }]);
+    expect(written()).toMatchObject({ epoch: 'e1', ids: ['a'] });
+  });
+
+  it('[S20] another database under the same page is read anew', async () => {
+    const { state, put, rows, tell, witness, written } = setUp();
+    put('a');
+    await witness.rewrite();
+    rows.delete('a');
+    Object.assign(state, { epoch: 'e2', generation: 0 });
+    tell([]);
+    await witness.rewrite();
+    expect(written()).toMatchObject({ epoch: 'e2', ids: [] });
+  });
+
+  it('[S20] a row that goes while it is read stays gone', async () => {
+    const { put, remove, host, witness, written } = setUp();
+    put('a');
+    await witness.rewrite();
+    put('b');
+    put('c');
+    host.beforeAnswer = async () => {
+      host.beforeAnswer = async () => {};
+      remove('b');
+    };
+    await witness.rewrite();
+    expect(written().ids).toEqual(['a', 'c']);
   });
 
   it('[S22] without room the old snapshot goes, so that it vouches for nothing', async () => {
@@ -107,6 +202,18 @@ describe('snapshot witness', () => {
     expect(items.has(name)).toBe(false);
   });
 
+  it('[S22] a host that does not answer costs nothing but the rewrite; the next change tries again', async () => {
+    const { put, host, witness, written } = setUp();
+    host.beforeAnswer = () => Promise.reject(new Error('no answer'));
+    put('a');
+    await witness.rewrite();
+    expect(written()).toMatchObject({ type: 'none' });
+    host.beforeAnswer = async () => {};
+    put('b');
+    await witness.rewrite();
+    expect(written().ids).toEqual(['a', 'b']);
+  });
+
   it('[S20] waits and tries again while another page holds the lock', async () => {
     const { clock, put, state, writes } = setUp();
     state.locked = true;
@@ -114,30 +221,40 @@ describe('snapshot witness', () => {
     await clock.advance(1_500);
     expect(writes).toHaveLength(0);
     state.locked = false;
-    put('b');
     await clock.advance(1_500);
     expect(writes).toHaveLength(1);
   });
 
-  it('[S23] lists rows that have no room by id', async () => {
-    const { put, witness, storage } = setUp();
+  it('[S23] holds the oldest rows, as many as have room, and says where it ends', async () => {
+    const { put, witness, written } = setUp();
     put('small');
-    put('large', { text: 'x'.repeat(3_000_000) });
+    put('large', { text: 'x'.repeat(1_000_000) });
+    put('later');
     await witness.rewrite();
-    expect(readSnapshot(storage, name)).toMatchObject({
-      rows: [{ row: { id: 'small' } }],
-      listed: ['large'],
-    });
+    expect(written()).toMatchObject({ ids: ['small'], until: 1 });
   });
 
-  it('[W32] a cleared snapshot is gone, and a stopped page writes none', async () => {
+  it('[S23] takes up rows that had no room once there is room again', async () => {
+    const { put, remove, host, reads, witness, written } = setUp();
+    host.room = 2;
+    for (const id of ['a', 'b', 'c', 'd']) put(id);
+    await witness.rewrite();
+    expect(written()).toMatchObject({ ids: ['a', 'b'], until: 2 });
+    reads.length = 0;
+    remove('a');
+    await witness.rewrite();
+    expect(written()).toMatchObject({ ids: ['b', 'c'], until: 3 });
+    remove('b');
+    remove('c');
+    await witness.rewrite();
+    expect(written()).toMatchObject({ ids: ['d'] });
+    expect(written()).not.toHaveProperty('until');
+  });
+
+  it('[W32] a page that has stopped writes none', async () => {
     const { items, put, witness } = setUp();
     put('a');
-    await witness.rewrite();
-    witness.clear();
-    expect(items.has(name)).toBe(false);
     witness.stop();
-    put('b');
     await witness.rewrite();
     expect(items.has(name)).toBe(false);
   });
@@ -150,12 +267,11 @@ test.each([
   { what: 'negative zero', body: { z: -0 } },
   { what: 'undefined', body: { note: undefined } },
 ])('[S23] leaves a body with $what out, since JSON would turn it into something else', async ({ body }) => {
-  const { put, witness, storage } = setUp();
+  const { put, witness, written } = setUp();
   put('a', body);
   await witness.rewrite();
-  const offer = readSnapshot(storage, name);
-  expect(offer).toMatchObject({ type: 'snapshot', rows: [{ row: { id: 'a' } }] });
-  expect(JSON.stringify(offer)).not.toContain('body');
+  expect(written()).toMatchObject({ type: 'snapshot', rows: [{ row: { id: 'a' } }] });
+  expect(JSON.stringify(written())).not.toContain('body');
 });
 
 test.each([

@@ -29,7 +29,7 @@ async function setUp(options: { readonly canAsk?: boolean } = {}) {
   const mirrored = () => world.clock.advance(1_000);
   const snapshot = async (of: Engine): Promise<SnapshotOffer> => {
     const page = await of.readSnapshot('ann', undefined);
-    return { type: 'snapshot', at: world.clock.now(), listed: [], ...page };
+    return { type: 'snapshot', at: world.clock.now(), ...page };
   };
   const rows = async (of: Engine) => (await of.rows('ann', { limit: 99 })).rows;
   const effects = () => world.server.applied.map(({ id }) => id);

@@ -51,7 +51,7 @@ async function lost(
 
 function snapshotOf(rows: readonly Row[], generation = 9): SnapshotOffer {
   const held = rows.map((row, i) => ({ row: { ...row }, body: { weight: i + 1 } }));
-  return { type: 'snapshot', epoch: 'epoch-1', generation, at: 1, rows: held, listed: [] };
+  return { type: 'snapshot', epoch: 'before', generation, at: 1, rows: held };
 }
 
 const all = (store: RowStore) => store.index('ann', { limit: 99 });
@@ -205,19 +205,31 @@ test.each([
   expect(await store.readLane('ann', 'ready', { limit: 9 })).toHaveLength(state === 'queued' ? 1 : 0);
 });
 
-it('[S33] a row that the snapshot only lists agrees as well', async () => {
-  const { recovery, store } = await lost([{ n: 1 }]);
+it('[S23, S39] where the snapshot had no room it is no more than one that is not there', async () => {
+  const { recovery, store, stored } = await lost([{ n: 1 }, { n: 2 }]);
   await recovery.restoreFromLedger();
-  await recovery.offerSnapshot('ann', {
-    ...snapshotOf([]),
+  const [first] = stored;
+  if (first === undefined) throw new Error('nothing was stored');
+  const held = [{ row: { ...first } }];
+  const offer = {
     type: 'snapshot',
-    epoch: 'e',
+    epoch: 'e0',
     generation: 9,
     at: 1,
-    rows: [],
-    listed: [uuid(1)],
-  });
-  expect(await all(store)).toMatchObject([{ recovery: { proof: 'agreed' } }]);
+    rows: held,
+    until: first.seq,
+  } as const;
+  await recovery.offerSnapshot('ann', offer);
+  expect((await byId(store)).map((row) => row.recovery?.proof)).toEqual(['agreed', 'mirrored']);
+});
+
+it('[S31] a snapshot written after the loss vouches for nothing', async () => {
+  const { recovery, store, stored } = await lost([{ n: 1 }]);
+  await recovery.restoreFromLedger();
+  const offer = { ...snapshotOf(stored), type: 'snapshot', epoch: await store.epoch() } as SnapshotOffer;
+  await recovery.offerSnapshot('ann', offer);
+  expect(await all(store)).toMatchObject([{ recovery: { proof: 'unverified' } }]);
+  expect(await recovery.awaitsSnapshot('ann')).toBe(true);
 });
 
 it('[S31] a page that cannot read its storage proves nothing and leaves the question open', async () => {
@@ -301,7 +313,6 @@ it('[S31, W16] a snapshot row of another owner, or one that does not read, is le
     generation: 1,
     at: 1,
     rows,
-    listed: [],
   });
   expect(await all(store)).toEqual([]);
   expect(await store.index('bob', { limit: 9 })).toEqual([]);

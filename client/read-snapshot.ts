@@ -1,0 +1,31 @@
+/** What this page can say of an owner's snapshot when a host asks for it (S31). Loaded when it is needed. */
+import type { Snapshot, SnapshotOffer } from '../shared/snapshot.ts';
+
+export function snapshotName(outbox: string, owner: string): string {
+  return JSON.stringify(['holdfast', outbox, 'snapshot', owner]);
+}
+
+export function readSnapshot(storage: Pick<Storage, 'getItem'>, name: string): SnapshotOffer {
+  try {
+    const text = storage.getItem(name);
+    if (text === null) return { type: 'none' };
+    const value = JSON.parse(text) as Partial<Snapshot> | null;
+    if (typeof value?.generation !== 'number' || !Array.isArray(value.rows)) return { type: 'unreadable' };
+    const { epoch, generation, at, until, rows } = value;
+    const bound = typeof until === 'number' ? { until } : {};
+    return { type: 'snapshot', epoch: String(epoch), generation, at: Number(at), rows, ...bound };
+  } catch {
+    return { type: 'unreadable' };
+  }
+}
+
+const HEAD = /^\{"epoch":"([^"]*)","generation":(\d+),/;
+
+/** What a snapshot reflects, without reading it through. */
+export function readHead(
+  storage: Pick<Storage, 'getItem'>,
+  name: string,
+): { readonly epoch: string; readonly generation: number } | undefined {
+  const [, epoch, generation] = HEAD.exec(storage.getItem(name)?.slice(0, 200) ?? '') ?? [];
+  return epoch === undefined ? undefined : { epoch, generation: Number(generation) };
+}
