@@ -19,8 +19,10 @@ export interface MirrorOptions {
   readonly tombstoneLimitMs?: number | undefined;
   /** How long a mirror step may take before the ledger is set aside, in ms. Default 8,000. */
   readonly stepLimitMs?: number | undefined;
-  /** How long changes are gathered before they are mirrored, in ms. Default 250. */
+  /** How long the store must have been quiet before changes are mirrored, in ms. Default 250. */
   readonly stepDelayMs?: number | undefined;
+  /** While it never is, a slice is mirrored this often, in ms. Default 2,000. */
+  readonly busyDelayMs?: number | undefined;
   /** While this says so nothing is mirrored: the device is full and the outbox needs its last room (S17). */
   readonly isPaused?: (() => boolean) | undefined;
   /** Ids per step. Default 200. */
@@ -54,7 +56,7 @@ export interface MirrorDeps {
 const PROBE_EVERY_MS = 30_000;
 const PENDING_AT_START = 1_000;
 const MANIFEST_IDS = 1_000;
-const BODY_CACHE_BYTES = 1_000_000;
+const BODY_CACHE_BYTES = 4_000_000;
 const DAY_MS = 86_400_000;
 const TOMBSTONE_DAYS = 30;
 const TOMBSTONES_KEPT = 20_000;
@@ -68,12 +70,16 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
   const tombstoneLimitMs = options.tombstoneLimitMs ?? 500;
   const stepLimitMs = options.stepLimitMs ?? 8_000;
   const stepDelayMs = options.stepDelayMs ?? 250;
+  const busyDelayMs = options.busyDelayMs ?? 2_000;
   /** Bodies of recent enqueues, so that mirroring them needs no reading; bounded, and only a convenience. */
   const recentBodies = new Map<string, { readonly body: unknown; readonly bytes: number }>();
   let cachedBytes = 0;
   let status: MirrorStatus = { setAside: false };
   let probedAt = 0;
   let scheduled: (() => void) | undefined;
+  let changedAt = 0;
+  /** Someone waits for all of it. */
+  let isSettling = false;
   let running: Promise<void> | undefined;
 
   /** Runs a ledger operation under a limit; `undefined` if the ledger failed, which sets it aside (S22). */
@@ -100,11 +106,39 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     }
   }
 
-  function schedule(): void {
+  let gathering: { readonly marks: NamedTombstone[]; readonly done: Promise<boolean> } | undefined;
+  let lastMarking: Promise<unknown> = Promise.resolve();
+
+  /** Answers whether the ledger has them. Those that come while others are written share the next transaction. */
+  function mark(tombstones: readonly NamedTombstone[]): Promise<boolean> {
+    if (gathering === undefined) {
+      const marks: NamedTombstone[] = [];
+      const done = lastMarking.then(async () => {
+        gathering = undefined;
+        const written =
+          !status.setAside && (await guarded(tombstoneLimitMs, () => ledger.markPending(marks)));
+        return Boolean(written);
+      });
+      gathering = { marks, done };
+      lastMarking = done;
+    }
+    gathering.marks.push(...tombstones);
+    return gathering.done;
+  }
+
+  /** A row that is claimed and gone before its turn comes costs a tombstone and nothing else. */
+  function isBusy(): boolean {
+    const quietMs = clock.now() - changedAt;
+    return quietMs >= 0 && quietMs < stepDelayMs;
+  }
+
+  function schedule(busyMs = busyDelayMs): void {
     if (scheduled !== undefined) return;
-    scheduled = timers.after(status.setAside ? PROBE_EVERY_MS : stepDelayMs, () => {
+    const delayMs = status.setAside ? PROBE_EVERY_MS : Math.min(stepDelayMs, busyMs);
+    scheduled = timers.after(delayMs, () => {
       scheduled = undefined;
-      void drainNotes();
+      if (!status.setAside && busyMs > delayMs && isBusy()) schedule(busyMs - delayMs);
+      else void drainNotes();
     });
   }
 
@@ -129,12 +163,9 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     const marks = commits.map((one) => acceptanceMarks(one, clock.now()));
     const all = marks.flat();
     // S20: before the removing commit, so that a row the server accepted cannot come back if we die here.
-    const marked =
-      all.length > 0 && !status.setAside
-        ? await guarded(tombstoneLimitMs, () => ledger.markPending(all))
-        : undefined;
+    const isMarked = all.length > 0 && (await mark(all));
     const takeBack = (named: readonly NamedTombstone[]) => {
-      if (marked && named.length > 0) {
+      if (isMarked && named.length > 0) {
         void guarded(stepLimitMs, () => ledger.write({ removePending: named.map(({ id }) => id) }));
       }
     };
@@ -148,6 +179,7 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     }
     takeBack(marks.flatMap((named, i) => (results[i]?.type === 'committed' ? [] : named)));
     remember(commits, results);
+    changedAt = clock.now();
     schedule();
     return results;
   }
@@ -242,11 +274,12 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
   async function takeNotes(): Promise<void> {
     if (options.isPaused?.() || (status.setAside && clock.now() - probedAt < PROBE_EVERY_MS)) return;
     try {
-      while (await step()) {
-        // A slice at a time, so that the work goes first.
+      // A slice at a time, so that the work goes first.
+      while (await step()) if (!isSettling && isBusy()) return schedule();
+      if (!isBusy()) {
+        recentBodies.clear();
+        cachedBytes = 0;
       }
-      recentBodies.clear();
-      cachedBytes = 0;
       await trimDaily();
     } catch {
       // The outbox's own store failed; what is noted stays noted, and the next change tries again (S22).
@@ -281,8 +314,10 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     async settle() {
       scheduled?.();
       scheduled = undefined;
+      isSettling = true;
       await running;
       await drainNotes();
+      isSettling = false;
     },
     status: () => status,
   };

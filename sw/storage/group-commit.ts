@@ -37,6 +37,8 @@ export function createGroupCommit(run: CommitCall): CommitCall {
 
   async function runAll(): Promise<void> {
     isRunning = true;
+    // What is handed over in the same turn rides along.
+    await undefined;
     while (waiting.length > 0) {
       const calls = takeRiders();
       let from = 0;

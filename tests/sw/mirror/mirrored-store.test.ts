@@ -100,6 +100,32 @@ describe('mirrored store', () => {
     expect(await inner.readFacts(['unmirrored'], 9)).toEqual([]);
   });
 
+  it('[S20] acceptances of one moment share one ledger transaction', async () => {
+    const { mirror, inner, kv, spy } = setUp();
+    await mirror.store.commit([enqueue(1), enqueue(2), enqueue(3)]);
+    const rows = await Promise.all([1, 2, 3].map((n) => storedRow(inner, n)));
+    await Promise.all(rows.map((row) => mirror.store.commit([acceptance(row)])));
+    expect(spy.calls.filter((call) => call === 'markPending')).toHaveLength(1);
+    expect(await kv.pendingTombstones(9)).toHaveLength(3);
+  });
+
+  it('[S22] while commits keep coming nothing is mirrored for two seconds, and a row gone by then costs no content', async () => {
+    const { mirror, inner, clock, kv, spy } = setUp();
+    await mirror.store.commit([enqueue(1)]);
+    const row = await storedRow(inner, 1);
+    for (let n = 2; n < 10; n++) {
+      await clock.advance(200);
+      await mirror.store.commit([enqueue(n)]);
+    }
+    expect(spy.contents).toEqual([]);
+    await mirror.store.commit([acceptance(row)]);
+    await clock.advance(250);
+    await mirror.settle();
+    expect(spy.contents).not.toContain(uuid(1));
+    expect(spy.contents).toHaveLength(8);
+    expect(await kv.findTombstones([uuid(1)])).toHaveLength(1);
+  });
+
   it('[S20] writes the tombstone before the removing commit, for the row and the ids it took over', async () => {
     const { mirror, kv, inner } = setUp();
     const older = uuid(9);
