@@ -197,6 +197,8 @@ export function createScriptedServer(deps: {
         case 'portal':
           return textAnswer(200, 'text/html');
         case 'conflict': {
+          // The ledger's word comes first: what was applied does not conflict with itself.
+          if (ledger.has(name)) return apply(request);
           const target = request.target.type === 'id' ? request.target.id : '';
           const revision = resources.get(place(request.owner, request.family, target))?.revision;
           const actual = fault.actual ?? revision ?? (request.expectedRevision ?? 0) + 1;

@@ -73,6 +73,14 @@ it('[W52] a slow request is worked on although it was cut, and others of its id 
   expect(server.applied).toHaveLength(1);
 });
 
+it('[W52, V2] a scripted conflict yields to the ledger: what was applied does not conflict with itself', async () => {
+  server.next([{ type: 'drop_answer' }, { type: 'conflict' }]);
+  expect(await statusOf(send())).toBe('failure');
+  expect(await send()).toMatchObject({ status: 200, json: { receipt: { replayed: true } } });
+  server.next({ type: 'conflict', actual: 9 });
+  expect(await send({ id: 'b' })).toMatchObject({ status: 412, json: { actual_revision: 9 } });
+});
+
 it('[W52] an unreachable server sees nothing', async () => {
   server.reachable = false;
   expect(await statusOf(send())).toBe('failure');
