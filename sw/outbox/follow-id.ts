@@ -60,6 +60,8 @@ function settledRow(row: Row): Settled | Waiting {
   const { id, receipt, blockedCode: code = 'unclassified' } = row;
   if (receipt) return { type: 'uploaded', id, receipt };
   if (isNoted(row)) return { type: 'already_gone', id };
+  // Nothing may come for long: a page that was loaded anew hears what the one before it has heard.
+  if (row.state === 'held') return { type: 'held', id };
   if (row.state !== 'blocked') return { type: 'waiting', id };
   for (const rejected of ['receipt_missing', 'receipt_mismatch'] as const)
     if (code === rejected && isInDoubt(row)) return { type: 'unknown', id, rejection: { code: rejected } };

@@ -41,6 +41,21 @@ describe('repeats', () => {
     });
   });
 
+  it.each([
+    { condition: 'held without doubt', type: 'held' },
+    { condition: 'in flight', type: 'waiting' },
+    { condition: 'deferred without doubt', type: 'waiting' },
+    { condition: 'blocked refused', type: 'blocked' },
+  ] as const)(
+    '[D42, W17] a caller who asks again about a row that is $condition hears $type',
+    async (the) => {
+      const { enqueue, store, change, clock } = await outboxFixture();
+      await enqueue({ id: 'u1' });
+      await change('u1', CONDITIONS[the.condition](clock.now()));
+      expect(await settledOf(store, 'ann', 'u1')).toMatchObject({ type: the.type, id: 'u1' });
+    },
+  );
+
   it('[R9] are answered before the table is asked: also where it would refuse them now', async () => {
     const { enqueue, accept } = await outboxFixture();
     await enqueue({ id: 'u1' });
