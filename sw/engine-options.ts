@@ -1,6 +1,7 @@
 /** What an app may set, what it gets otherwise, and which settings make no sense. */
 import { InvalidOptionError } from '../shared/errors.ts';
 import type { OutboxDefinition } from '../shared/family.ts';
+import { RELEASE } from '../shared/protocol.ts';
 import type { Credentials } from './dispatch/credentials.ts';
 import { type FamilyPorts, portsOf } from './dispatch/family-ports.ts';
 import type { Report } from './dispatch/report.ts';
@@ -36,8 +37,6 @@ export interface Settings extends DispatchSettings {
   readonly maxMirroredBytes: number;
   readonly definition: OutboxDefinition;
 }
-
-export const RELEASE = '0.1.0';
 
 const NO_CREDENTIALS: Credentials = { offer: async () => ({ type: 'headers', headers: {} }) };
 
