@@ -17,6 +17,8 @@ export default defineConfig({
           hookTimeout: 120_000,
           // One Chromium at a time: the suites measure lifetimes and kill processes.
           fileParallelism: false,
+          // After the unit tests, not beside them: lifetimes are measured on a machine that is not busy.
+          sequence: { groupOrder: 1 },
         },
       },
     ],
