@@ -155,6 +155,38 @@ describe('the demo', () => {
     expect(effects.at(-1)).toMatchObject({ kind: 'workout.update', revision: 2 });
   });
 
+  it('[V8, W40] works where no Service Worker can be had, and says who sends', async () => {
+    await log.page.evaluateOnNewDocument(() => {
+      Reflect.deleteProperty(Navigator.prototype, 'serviceWorker');
+    });
+    await log.page.reload();
+    await log.signIn('Grace');
+    await log.log({ ...squat, exercise: 'Thruster' });
+    await log.whenHeadline('All saved');
+    await log.whenText('Sent by this page');
+    await log.page.reload();
+    await log.whenWorkout('Thruster');
+    expect(await appliedOnce('grace')).toBe(true);
+  });
+
+  it('[V8] can be used with the keyboard alone, and tells a screen reader what it saved', async () => {
+    await log.signIn('Ada');
+    const { keyboard } = log.page;
+    await log.page.focus('.skip-link');
+    await keyboard.press('Enter');
+    await log.page.focus('form[aria-label="Log a workout"] [name=exercise]');
+    for (const text of ['Burpee', '0', '5', '10']) {
+      await keyboard.type(text);
+      await keyboard.press('Tab');
+    }
+    await keyboard.press('Enter');
+    await log.whenWorkout('Burpee');
+    const status = await log.page.waitForSelector('[role=status] p');
+    expect(await status?.evaluate((p) => p.textContent)).toBe('Burpee is saved on this device');
+    expect(await log.page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('exercise');
+    await log.whenHeadline('All saved');
+  });
+
   it('[V8] plans a day and takes the plan back', async () => {
     await log.signIn('Grace');
     await log.planToday('Legs and core');
