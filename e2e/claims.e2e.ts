@@ -37,6 +37,21 @@ const settled = (page: Page, id: string): Promise<Settled> =>
 const setClock = (page: Page, aheadMs: number): Promise<void> =>
   page.evaluate((ms) => globalThis.claims.setClock(ms), aheadMs);
 
+/** Resolves when the live view shows so many rows in flight. */
+const sendingOnce = (page: Page, count: number): Promise<void> =>
+  page.evaluate(
+    (wanted) =>
+      new Promise<void>((resolve) => {
+        const { view } = globalThis.claims.outbox;
+        const look = (): void => {
+          if (view.getSnapshot().counts.sending === wanted) resolve();
+        };
+        view.subscribe(look);
+        look();
+      }),
+    count,
+  );
+
 describe('claims, in Chromium', () => {
   let database: Database;
   let chromium: Chromium;
@@ -104,8 +119,9 @@ describe('claims, in Chromium', () => {
       const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => create(pageA, n)));
       app.hold();
       await Promise.all([resume(pageA), resume(pageB)]);
-      // One host has six requests open at once: with the seventh, both send.
-      for (let n = 0; n < 7; n++) await app.next();
+      // Six at once are a host's limit, and the browser's for one server: half of these wait for a connection.
+      await sendingOnce(pageA, 12);
+      expect(new Set((await storedRows(pageA)).map(({ claim }) => claim?.host)).size).toBe(2);
       await app.letGo();
       await Promise.all(ids.map((id) => settled(pageB, id)));
       expect(ids.map(app.sent)).toEqual(ids.map(() => 1));
