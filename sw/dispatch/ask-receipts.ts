@@ -76,12 +76,17 @@ async function askAbout(row: Row, state: FlushState, deps: DispatchDeps): Promis
 export async function askOwn(row: Row, state: FlushState, deps: DispatchDeps): Promise<boolean> {
   const word = await lookUp(row, state, deps);
   if (!word || word.type === 'no_answer') return false;
-  const asked = deps.clock.now();
-  const { lastAttemptAt = 0 } = row.evidence;
-  // R34: said too early, "none" proves nothing.
-  if (word.type === 'none' && lastAttemptAt <= asked && asked - lastAttemptAt < deps.settings.leaseMs(row))
-    return false;
-  if (word.type === 'none') state.saidNone.add(row.id);
+  if (word.type === 'none') {
+    const now = deps.clock.now();
+    const { lastAttemptAt = 0 } = row.evidence;
+    const ripeAt = lastAttemptAt <= now ? lastAttemptAt + deps.settings.leaseMs(row) : now;
+    // R34: said too early, "none" proves nothing.
+    if (ripeAt > now) {
+      state.wake(ripeAt);
+      return false;
+    }
+    state.saidNone.add(row.id);
+  }
   note(state, await deps.acknowledger.hear(row, word, againAt(deps)));
   return true;
 }

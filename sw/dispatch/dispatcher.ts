@@ -6,11 +6,12 @@ import type { DrainProgress } from '../../shared/answers.ts';
 import type { FlushResult, StateCounts, StoppedBy } from '../../shared/outcome.ts';
 import type { Row } from '../../shared/row.ts';
 import type { DispatchDeps } from './dispatch-deps.ts';
+import type { FlushMemory } from './drain-ready.ts';
 import type { FlushState } from './flush-state.ts';
 import { UNKNOWN_PACE } from './pace.ts';
 import type { Report } from './report.ts';
 import { planWait } from './retry-policy.ts';
-import { type FlushEnd, type FlushMemory, runFlush } from './run-flush.ts';
+import { type FlushEnd, runFlush } from './run-flush.ts';
 import { createScheduler, type Flight, type Trigger } from './scheduler.ts';
 import { tellAll } from './tell-all.ts';
 
