@@ -58,6 +58,7 @@ export function createWitness(deps: WitnessDeps, options: WitnessOptions): Witne
   const { store, mirror, ledger, clock, timers } = deps;
   const recovery = createRecovery({ store, ledger, clock });
   let restoring: Promise<void> | undefined;
+  let isRestored = false;
 
   const passed = (ms: number) => new Promise<void>((resolve) => timers.after(ms, resolve));
 
@@ -77,17 +78,23 @@ export function createWitness(deps: WitnessDeps, options: WitnessOptions): Witne
     }
   }
 
+  const begin = (): Promise<void> => {
+    restoring ??= restore().finally(() => {
+      isRestored = true;
+    });
+    return restoring;
+  };
   const compare = () => compareWitness({ store, ledger, clock }, options);
 
   return {
     ready(patience) {
-      restoring ??= restore();
-      return patience === 'full' ? restoring : Promise.race([restoring, passed(BRIEF_MS)]);
+      const restored = begin();
+      if (isRestored) return Promise.resolve();
+      return patience === 'full' ? restored : Promise.race([restored, passed(BRIEF_MS)]);
     },
     awaitsSnapshot: recovery.awaitsSnapshot,
     async offerSnapshot(owner, offer) {
-      restoring ??= restore();
-      await restoring;
+      await begin();
       return recovery.offerSnapshot(owner, offer);
     },
     async start() {

@@ -23,11 +23,36 @@ export interface IdbTransactions {
 }
 
 export function createTransactions(connection: Database, timers: Timers, limitMs: number): IdbTransactions {
+  const openReads = new Map<
+    string,
+    { readonly database: IDBDatabase; readonly transaction: IDBTransaction }
+  >();
+
+  /** Reads of one turn share a transaction: beginning one costs more than most of them read. */
+  function beginRead(database: IDBDatabase, stores: readonly string[]): IDBTransaction {
+    const names = stores.join(', ');
+    const open = openReads.get(names);
+    if (open?.database === database) return open.transaction;
+    const transaction = database.transaction([...stores], 'readonly');
+    openReads.set(names, { database, transaction });
+    // Requests may be added until the browser gets its turn; this comes before that.
+    void Promise.resolve().then(() => openReads.delete(names));
+    return transaction;
+  }
+  function readOn<T>(transaction: IDBTransaction, stores: readonly string[], work: Work<T>): Promise<T> {
+    return withLimit(timers, limitMs, `reading ${stores.join(', ')}`, work(transaction));
+  }
+
   return {
     read: (stores, work) =>
-      connection.use((database) => {
-        const transaction = database.transaction([...stores], 'readonly');
-        return withLimit(timers, limitMs, `reading ${stores.join(', ')}`, work(transaction));
+      connection.use(async (database) => {
+        try {
+          return await readOn(beginRead(database, stores), stores, work);
+        } catch (error) {
+          // A neighbour's damaged record ended the transaction that both were in (R3).
+          if (!isAbort(error)) throw error;
+          return await readOn(database.transaction([...stores], 'readonly'), stores, work);
+        }
       }),
     write: (stores, durability, work) =>
       connection.use(async (database) => {
@@ -38,6 +63,10 @@ export function createTransactions(connection: Database, timers: Timers, limitMs
         return end;
       }),
   };
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
 }
 
 function isDead(error: unknown): boolean {

@@ -32,7 +32,10 @@ export async function writeTransaction<T>(
   let cancel = (): void => undefined;
   let failure: unknown;
   const ended = new Promise<WriteEnd<T>>((resolve) => {
-    const running = work(transaction);
+    const running = work(transaction).then((value) => {
+      finishEarly(transaction);
+      return value;
+    });
     running.catch((error: unknown) => {
       failure = error;
       if (tryToAbort(transaction)) resolve({ type: 'aborted', error });
@@ -59,6 +62,15 @@ export async function writeTransaction<T>(
     });
   });
   return Promise.race([ended, limit]).finally(() => cancel());
+}
+
+/** All requests are made, so the browser need not wait for someone to hear of them before it commits. */
+function finishEarly(transaction: IDBTransaction): void {
+  try {
+    transaction.commit?.();
+  } catch {
+    // It is over already.
+  }
 }
 
 /** Whether the abort was accepted: it is refused once the transaction is committing or over. */

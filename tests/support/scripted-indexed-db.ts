@@ -44,6 +44,7 @@ export interface ScriptedIndexedDb {
   /** Durability of each readwrite transaction so far. */
   readonly durabilities: readonly (string | undefined)[];
   readonly writeScopes: readonly (readonly string[])[];
+  readonly readScopes: readonly (readonly string[])[];
   readonly openings: number;
   /** Connections that are open now. */
   readonly connections: number;
@@ -56,6 +57,7 @@ export function createScriptedIndexedDb(): ScriptedIndexedDb {
   const kept: (() => void)[] = [];
   const durabilities: (string | undefined)[] = [];
   const writeScopes: (readonly string[])[] = [];
+  const readScopes: (readonly string[])[] = [];
   const connections = new Map<IDBDatabase, IDBDatabase>();
   const damaged = new Set<string>();
   let openings = 0;
@@ -74,7 +76,7 @@ export function createScriptedIndexedDb(): ScriptedIndexedDb {
         if (kind === 'readwrite') {
           durabilities.push(options?.durability);
           writeScopes.push(names);
-        }
+        } else readScopes.push(names);
         const transaction = real.transaction(names, kind, options);
         return damaged.size > 0 ? wrapDamaged(transaction) : wrapTransaction(transaction, step);
       },
@@ -112,6 +114,8 @@ export function createScriptedIndexedDb(): ScriptedIndexedDb {
       get error() {
         return error;
       },
+      // How it ends is the script's business.
+      commit: () => undefined,
       abort: () => {
         if (step === 'lands_unseen' || step === 'lost_unseen')
           throw new DOMException('The transaction is committing.', 'InvalidStateError');
@@ -208,6 +212,7 @@ export function createScriptedIndexedDb(): ScriptedIndexedDb {
     },
     durabilities,
     writeScopes,
+    readScopes,
     get openings() {
       return openings;
     },

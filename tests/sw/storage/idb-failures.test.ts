@@ -461,6 +461,21 @@ describe('transactions', () => {
     expect(fact).toEqual(['meta']);
   });
 
+  it('[S40] reads of one turn share a transaction, and one that fails takes no other along', async () => {
+    const { scripted, store } = setUp();
+    await store.epoch();
+    const before = scripted.readScopes.length;
+    const names = [FACTS.restAll, FACTS.recovery, FACTS.activeOwner];
+    const [rest] = await Promise.all(names.map((name) => store.readFact(name)));
+    expect(rest).toBeUndefined();
+    expect(scripted.readScopes.slice(before)).toEqual([['meta']]);
+    const [unfit, recovery] = await Promise.allSettled([
+      store.readFact(['rest', {} as string]),
+      store.readFact(FACTS.recovery),
+    ]);
+    expect([unfit.status, recovery.status]).toEqual(['rejected', 'fulfilled']);
+  });
+
   it('[R40] commits of one turn ride together, and those that arrive meanwhile in the next', async () => {
     const { scripted, store } = setUp();
     await store.epoch();
