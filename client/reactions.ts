@@ -1,4 +1,6 @@
 /** The surface of `holdfast/reactions`: what a page does about outcomes, apart from the outbox so that it costs only whom it serves. */
+export * from './follow-outcomes.ts';
+export * from './overlay-pending.ts';
 export * from './page-reactions.ts';
 export * from './query-cache.ts';
 export * from './sentences.ts';

@@ -2,11 +2,11 @@
  * The ports of `environment.ts` as a browser gives them, in a Service Worker as in a page. Nothing here is
  * started or held before it is asked for.
  */
+import { hostLockName } from '../shared/protocol.ts';
 import type { Clock, Digest, Environment, HostLocks, Ids, Timers } from './environment.ts';
 
 /** How long a lock may take to answer before the lease decides instead (C6), in ms. */
 const LOCK_LIMIT_MS = 500;
-const LOCK_PREFIX = 'holdfast-host:';
 /** Timers take a signed 32-bit number of ms; what is longer would go off at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -81,7 +81,7 @@ async function request(
   options: LockOptions,
   callback: (lock: Lock | null) => Promise<void>,
 ): Promise<void> {
-  await locks.request(`${LOCK_PREFIX}${host}`, options, callback);
+  await locks.request(hostLockName(host), options, callback);
 }
 
 /** Absent outside secure contexts and in older WebViews; reading it throws in some opaque origins. */

@@ -18,6 +18,8 @@ const ENTRIES = {
       'SENTENCES',
       'applyToQueryCache',
       'callerHears',
+      'followOutcomes',
+      'overlayPending',
       'pageReactions',
       'reactionCase',
       'reactionsToUnknownId',

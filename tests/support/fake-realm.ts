@@ -32,11 +32,12 @@ class CountedTarget extends EventTarget {
 export function createFakeRealm(
   clock: ManualClock,
   parts: Pick<PageRealm['navigator'], 'locks' | 'serviceWorker'> = {},
+  /** Shared by the pages of one origin. */
+  stored = new Map<string, string>(),
 ): FakeRealm {
   const window = new CountedTarget();
   const document = Object.assign(new CountedTarget(), { hidden: false });
   const navigator = { onLine: true, ...parts };
-  const stored = new Map<string, string>();
   const timers = new Map<number, () => void>();
   let timer = 0;
   return {

@@ -21,6 +21,7 @@ export interface Page<F extends Families> {
 
 export interface LineWorld<F extends Families> extends TestWorld {
   readonly worker: FakeWorker;
+  readonly name: string;
   /** Ids of the enqueues and causes of the triggers that reached a worker, over all its starts. */
   readonly enqueues: readonly string[];
   readonly causes: readonly string[];
@@ -37,6 +38,7 @@ export async function createLineWorld<F extends Families>(
   const name = `line-${++worlds}`;
   const channels: BroadcastChannel[] = [];
   const pages: Page<F>[] = [];
+  const stored = new Map<string, string>();
   const enqueues: string[] = [];
   const causes: string[] = [];
   let running: TestHost | undefined;
@@ -97,10 +99,11 @@ export async function createLineWorld<F extends Families>(
   };
   return Object.assign(world, {
     worker,
+    name,
     enqueues,
     causes,
     async open(options: Partial<ConnectOptions<F>> = {}) {
-      const realm = createFakeRealm(world.clock, { locks: worker.locks });
+      const realm = createFakeRealm(world.clock, { locks: worker.locks }, stored);
       const outbox = await world.run(
         connectOutbox(definition, {
           worker: { active, waiting: null, installing: null },
