@@ -24,6 +24,19 @@ describe('what became of an id', () => {
     expect((await next.journal('ann', { epoch: before.epoch, n: last }, 10)).entries).toEqual([]);
   });
 
+  it('[D41] is trimmed after a drain to the last thousand, and a page that was behind is told so', async () => {
+    const world = await dispatchWorld();
+    for (let i = 0; i < 1_100; i++) await world.put(`t${i}`);
+    const { epoch } = await world.engine.rows('ann', { limit: 1 });
+    await world.flush();
+    const behind = await world.engine.journal('ann', { epoch, n: 1 }, 2_000);
+    expect(behind).toMatchObject({ truncated: true, last: 1_100 });
+    expect(behind.entries).toHaveLength(1_000);
+    const current = await world.engine.journal('ann', { epoch, n: 1_090 }, 2_000);
+    expect(current).toMatchObject({ truncated: false });
+    expect(current.entries).toHaveLength(10);
+  });
+
   it('[D42, A44] that nobody knows is not_found, without hanging', async () => {
     const { engine } = await createTestEngine({ definition });
     expect(await engine.settled('ann', 'nobody')).toEqual({ type: 'not_found', id: 'nobody' });
