@@ -172,6 +172,7 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
       state.running = running;
       tell(owner);
     });
+    state.untrimmed += end.state.done;
     await trim(owner, state);
     state.counts = await given.readCounts(owner);
     return end;
@@ -194,7 +195,6 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
       stoppedBy,
       wakeAt: nextWake(state, stoppedBy, ended?.wakeAt),
       fruitless: nextFruitless(state, stoppedBy === 'auth' ? undefined : running, startedAt),
-      untrimmed: state.untrimmed + (running?.done ?? 0),
       // A drain that left nothing is over: the next one counts from nought.
       done: state.counts.queued + state.counts.sending === 0 ? 0 : state.done + (running?.done ?? 0),
     } satisfies Partial<OwnerState>);
