@@ -46,7 +46,7 @@ export interface OutboxMethods<F extends Families> {
   bodies(ids: readonly string[]): Promise<readonly { readonly id: string; readonly body: unknown }[]>;
   /** Everything of the owner, for a person who wants a copy. */
   export(): Promise<ExportedOutbox>;
-  /** Outcomes after a place in the journal; without one, where it ends. `followOutcomes` does this for you. */
+  /** Outcomes after a place in the journal; without one, where it ends. `runReactions` does this for you. */
   journal(after: { readonly epoch: string; readonly n: number } | undefined): Promise<JournalPage>;
   /** Whose outbox this page shows, if anybody's. */
   owner(): string | undefined;

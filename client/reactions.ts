@@ -3,4 +3,5 @@ export * from './follow-outcomes.ts';
 export * from './overlay-pending.ts';
 export * from './page-reactions.ts';
 export * from './query-cache.ts';
+export * from './run-reactions.ts';
 export * from './sentences.ts';

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Fault } from '../examples/server/faults/fault-rule.ts';
 import { BLOCKED_REASONS } from '../shared/blocked-code.ts';
 import { type Chromium, launchChromium } from './support/launch-chromium.ts';
-import { type Device, type End, openDevice } from './support/outbox-app/device.ts';
+import { type Device, type End, openDevice, SQUAT } from './support/outbox-app/device.ts';
 import { type OutboxAppServer, serveOutboxApp } from './support/outbox-app/serve-outbox-app.ts';
 import { setWorkerOffline } from './support/service-worker-control.ts';
 
@@ -151,7 +151,7 @@ describe('the same command', () => {
   it('[D11, R34] that was refused leaves as an edited copy, under a key of its own', async () => {
     const id = await device.create({ weightKg: 4000 });
     await device.settled(id);
-    const copy = await device.recover(id, { weightKg: 40 });
+    const copy = await device.recover(id, { body: { ...SQUAT, weightKg: 40 } });
     expect(await device.endOf(copy)).toEqual(SAVED);
     expect(await device.heard(id)).toEqual(['blocked', 'replaced']);
     expect(await device.settled(id)).toMatchObject({ type: 'uploaded', via: [id] });
@@ -408,7 +408,7 @@ describe('a conflict', () => {
     expect(committed?.outcome).toMatchObject({ resolvedConflict: true });
   });
 
-  it('[D30] goes to a person where the family says so, and is resent on their word', async () => {
+  it('[D30] goes to a person where the family says so, and leaves on their word', async () => {
     const [id, target] = await conflicting(['conflict:block']);
     const end = await device.endOf(id);
     expect(end).toEqual({
@@ -420,6 +420,9 @@ describe('a conflict', () => {
       applied: 0,
     });
     expect(await serverHas(target)).toMatchObject({ note: 'theirs', revision: 2 });
+    const copy = await device.recover(id, { body: { note: 'both' }, expectedRevision: 2 });
+    expect(await device.endOf(copy)).toEqual({ ...SAVED, answers: ['200'] });
+    expect(await serverHas(target)).toMatchObject({ note: 'both', revision: 3 });
   });
 
   it('[D30] is dropped where the family lets the server’s version win, and an outcome says so', async () => {
@@ -506,5 +509,76 @@ describe('something that another device deleted', () => {
     expect(await device.page.evaluate((of) => globalThis.outboxApp.outbox.bodies([of]), id)).toEqual([
       { id, body: { note: 'mine' } },
     ]);
+  });
+});
+
+describe('pages', () => {
+  let other: Device;
+
+  beforeEach(async () => {
+    other = await openDevice(chromium, app, device);
+    await other.signIn('ada');
+  });
+
+  it('[D42, D44] both show what one of them saved, as the server has it, and nobody is told', async () => {
+    await Promise.all([device.react(), other.react()]);
+    const id = await device.create({ exercise: 'Lunge' });
+    const target = await device.uploaded(id);
+    const shown = { list: [{ id: target, exercise: 'Lunge' }], statistics: { generation: 1, workouts: 1 } };
+    expect(await device.whenShown(shown)).toMatchObject({ told: [], badges: [] });
+    expect(await other.whenShown(shown)).toMatchObject({ told: [], badges: [] });
+  });
+
+  it('[D42, D43] a confirmation brings the revision, so the next edit needs no read and meets no conflict', async () => {
+    const target = await existing();
+    await device.react();
+    await device.page.evaluate((of) => globalThis.outboxApp.open(of), target);
+    const first = await device.update(target, { exercise: 'Lunge' }, { revision: 1 });
+    await device.settled(first);
+    // The content is still what the server was last read to have.
+    const { detail, reads } = await device.whenShown({ detail: { revision: 2, exercise: 'Row' } });
+    expect(reads.filter((key) => key.includes(target))).toHaveLength(1);
+    const second = await device.update(target, { note: 'next' }, { revision: detail?.revision ?? 0 });
+    expect(await device.endOf(second)).toEqual({ ...SAVED, answers: ['200'] });
+  });
+
+  it('[D41, D42] both mark what was refused, and one of them tells the person, once', async () => {
+    await Promise.all([device.react(), other.react()]);
+    const id = await device.create({ weightKg: 4000 });
+    await device.whenHeard(id, 'blocked');
+    const shown = await Promise.all([device, other].map((one) => one.whenShown({ badges: [id] })));
+    expect(shown.flatMap(({ told }) => told).length).toBeLessThanOrEqual(1);
+    // One of them is in front: it does not wait for the other.
+    await Promise.race(
+      [device, other].map((one) => one.whenShown({ told: ['One change could not be synced.'] })),
+    );
+    const copy = await other.recover(id, { body: SQUAT });
+    await device.settled(copy);
+    await Promise.race(
+      [device, other].map((one) =>
+        one.whenShown({ told: ['One change could not be synced.', 'Your change is saved.'] }),
+      ),
+    );
+    const told = await Promise.all([device, other].map(async (one) => (await one.whenShown({})).told));
+    expect(told.flat()).toEqual(['One change could not be synced.', 'Your change is saved.']);
+  });
+
+  it('[D41, D42] a page that was closed hears when it opens, and tells then', async () => {
+    await device.react();
+    await other.close();
+    app.server.faults.stop();
+    const id = await device.create({ weightKg: 4000 });
+    await device.whenHeard(id, 'deferred');
+    // The tab is gone, and with it whoever would have reacted.
+    const later = await openDevice(chromium, app, device);
+    await device.page.close();
+    app.server.faults.start();
+    await later.signIn('ada');
+    await later.flush();
+    await later.whenHeard(id, 'blocked');
+    await later.react();
+    expect(await later.whenShown({ told: ['One change could not be synced.'] })).toMatchObject({
+      badges: [id],
+    });
   });
 });

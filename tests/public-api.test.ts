@@ -23,6 +23,7 @@ const ENTRIES = {
       'pageReactions',
       'reactionCase',
       'reactionsToUnknownId',
+      'runReactions',
       'sentenceOf',
     ],
   },

@@ -4,13 +4,14 @@ import { sentenceOf } from '../../../client/sentences.ts';
 import type { SettledOptions } from '../../../client/settling.ts';
 import type { CommandOptions } from '../../../client/typed-api.ts';
 import type { ViewSnapshot } from '../../../client/view-snapshot.ts';
-import type { ExplainedRow, SignedOut, SignOutPolicy } from '../../../shared/answers.ts';
+import type { EditedCopy, ExplainedRow, SignedOut, SignOutPolicy } from '../../../shared/answers.ts';
 import type { FlushResult, JournalEntry, OutcomeType, Settled } from '../../../shared/outcome.ts';
 import type { ViewRow } from '../../../shared/protocol.ts';
 import type { Reported } from '../../../sw/dispatch/report.ts';
 import type { Chromium } from '../launch-chromium.ts';
 import type { ConnectTo } from './page.ts';
 import type { Account, OutboxAppServer } from './serve-outbox-app.ts';
+import type { ShownWorkouts } from './shown-workouts.ts';
 
 export interface Workout {
   readonly date: string;
@@ -49,7 +50,7 @@ export interface Device {
   uploaded(id: string): Promise<string>;
   flush(): Promise<FlushResult>;
   retry(id: string): Promise<string>;
-  recover(id: string, workout: Partial<Workout>): Promise<string>;
+  recover(id: string, edited: EditedCopy): Promise<string>;
   signOut(policy?: SignOutPolicy): Promise<SignedOut>;
   view(): Promise<ViewSnapshot>;
   whenView(pattern: unknown): Promise<ViewSnapshot>;
@@ -58,12 +59,15 @@ export interface Device {
   explain(id: string): Promise<ExplainedRow | undefined>;
   reports(): Promise<readonly Reported[]>;
   journal(): Promise<readonly JournalEntry[]>;
+  /** Shows what the server has, and reacts to outcomes from now on. */
+  react(): Promise<void>;
+  whenShown(pattern: unknown): Promise<ShownWorkouts>;
   /** Flushes, and gathers what became of a command that waits no longer, or needs a person. */
   endOf(id: string): Promise<End>;
   close(): Promise<void>;
 }
 
-const SQUAT: Workout = { date: '2026-11-30', exercise: 'Squat', weightKg: 60 };
+export const SQUAT: Workout = { date: '2026-11-30', exercise: 'Squat', weightKg: 60 };
 const PASSING: readonly OutcomeType[] = ['deferred', 'held'];
 const PASSWORDS = { ada: 'lovelace', grace: 'hopper' } as const;
 
@@ -142,11 +146,8 @@ export async function openDevice(
     },
     flush: () => page.evaluate(() => globalThis.outboxApp.outbox.flush()),
     retry: (id) => page.evaluate(async (of) => (await globalThis.outboxApp.outbox.retry(of)).id, id),
-    recover: (id, workout) =>
-      page.evaluate(async (of, body) => (await globalThis.outboxApp.outbox.recover(of, { body })).id, id, {
-        ...SQUAT,
-        ...workout,
-      }),
+    recover: (id, edited) =>
+      page.evaluate(async (of, copy) => (await globalThis.outboxApp.outbox.recover(of, copy)).id, id, edited),
     signOut: (policy) => page.evaluate((given) => globalThis.outboxApp.outbox.signOut(given), policy),
     view,
     whenView: (pattern) => page.evaluate((wanted) => globalThis.outboxApp.whenView(wanted), pattern),
@@ -155,6 +156,8 @@ export async function openDevice(
     explain: (id) => page.evaluate((of) => globalThis.outboxApp.outbox.explain(of), id),
     reports: () => page.evaluate(() => globalThis.outboxApp.reports),
     journal,
+    react: () => page.evaluate(() => globalThis.outboxApp.react()),
+    whenShown: (pattern) => page.evaluate((wanted) => globalThis.outboxApp.whenShown(wanted), pattern),
     async endOf(id) {
       const end = await settled(id);
       await page.evaluate(() => globalThis.outboxApp.rest());

@@ -7,6 +7,7 @@ import { type Broadcast, channelName, type HandedCredentials } from '../../../sh
 import type { Reported } from '../../../sw/dispatch/report.ts';
 import { type AppFamilies, definition } from './definition.ts';
 import { REPORTS, setup } from './sending.ts';
+import { type ShownWorkouts, showWorkouts, type WorkoutsPage } from './shown-workouts.ts';
 
 export interface ConnectTo {
   readonly owner?: string | undefined;
@@ -31,6 +32,12 @@ export interface OutboxApp {
   /** Resolves with the view once it shows all of `pattern`; lists have as many members as it says. */
   whenView(pattern: unknown): Promise<ViewSnapshot>;
   whenHeard(wanted: Heard): Promise<void>;
+  /** Shows what the server has, and reacts to outcomes from now on. */
+  react(): Promise<void>;
+  /** Shows one workout in detail. */
+  open(id: string): Promise<void>;
+  /** Resolves with what is shown once that has all of `pattern`. */
+  whenShown(pattern: unknown): Promise<ShownWorkouts>;
   /** Flushes, and resolves when everything has been told that was to tell. */
   rest(): Promise<void>;
   /** What this page answers a worker that asks for a token; `undefined`: signed out. */
@@ -49,6 +56,7 @@ const messages: string[] = [];
 const asked: boolean[] = [];
 const listeners = new Set<() => void>();
 let connected: Outbox<AppFamilies> | undefined;
+let workouts: WorkoutsPage | undefined;
 let drainsEnded = 0;
 
 function take(message: Broadcast): void {
@@ -89,6 +97,11 @@ function shows(value: unknown, pattern: unknown): boolean {
   return Object.entries(pattern).every(([name, part]) => shows(Reflect.get(value, name), part));
 }
 
+function reacting(): WorkoutsPage {
+  if (!workouts) throw new Error('This page does not react');
+  return workouts;
+}
+
 const app: OutboxApp = {
   async connect({ owner, worker = '/sw.js' } = {}) {
     connected?.close();
@@ -116,6 +129,15 @@ const app: OutboxApp = {
     return app.outbox.view.getSnapshot();
   },
   whenHeard: ({ id, type }) => once(() => heard.some((one) => one.id === id && one.type === type)),
+  async react() {
+    workouts = await showWorkouts(app.outbox);
+    workouts.subscribe(tell);
+  },
+  open: (id) => reacting().open(id),
+  async whenShown(pattern) {
+    await once(() => shows(reacting().shown(), pattern));
+    return reacting().shown();
+  },
   async rest() {
     const before = drainsEnded;
     await app.outbox.flush();
