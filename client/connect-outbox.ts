@@ -4,7 +4,7 @@
  */
 import { NoHostError } from '../shared/call-errors.ts';
 import type { Families, OutboxDefinition } from '../shared/family.ts';
-import { type HandCredentials, PROTOCOL, RELEASE } from '../shared/protocol.ts';
+import { type HandCredentials, type HostFacts, PROTOCOL, RELEASE } from '../shared/protocol.ts';
 import { activeWorker, type RegistrationLike } from './find-worker.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { PageHostSetup } from './page-host.ts';
@@ -30,7 +30,11 @@ export interface ConnectOptions<F extends Families = Families> {
   readonly realm?: PageRealm | undefined;
 }
 
-/** @throws NoHostError when neither a worker nor the page can be the host */
+/**
+ * Where the device's storage cannot be read it answers all the same: what waits is shown as far as a witness knows it,
+ * and commands refuse (S15).
+ * @throws NoHostError when neither a worker nor the page can be the host
+ */
 export async function connectOutbox<const F extends Families>(
   definition: OutboxDefinition<F>,
   {
@@ -44,10 +48,12 @@ export async function connectOutbox<const F extends Families>(
     realm = window,
   }: ConnectOptions<F>,
 ): Promise<Outbox<F>> {
+  let facts: HostFacts | undefined;
   const connect = async (link: HostLink): Promise<Outbox<F>> => {
     const hello = { protocol: PROTOCOL, release: RELEASE };
-    const facts = await link.call((api) => api.hello(hello), { deadlineMs: connectMs });
-    return createOutbox(definition, { link, facts, realm, name, credentials });
+    const greet = () => link.call((api) => api.hello(hello), { deadlineMs: connectMs });
+    facts = await greet();
+    return createOutbox(definition, { link, greet, facts, realm, name, credentials });
   };
   const register = async (): Promise<RegistrationLike> => {
     if (typeof worker === 'object' && 'active' in worker) return worker;
@@ -75,6 +81,9 @@ export async function connectOutbox<const F extends Families>(
   };
 
   const outbox = await (worker === 'page' ? connectPage(undefined) : connectWorker().catch(connectPage));
-  if (owner !== undefined) await outbox.signIn(owner);
+  if (owner !== undefined)
+    await outbox.signIn(owner).catch((error: unknown) => {
+      if (facts?.epoch) throw error;
+    });
   return outbox;
 }

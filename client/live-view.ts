@@ -108,8 +108,10 @@ export function createLiveView(
       ({ epoch, generation } = first);
       touched = new Set([...rows.keys(), ...found.keys()]);
       rows = found;
-      note({ counts: first.counts, isReady: true, storage: 'ok' });
+      note({ counts: first.counts, isReady: true });
       for (const change of mine) if (change.epoch !== epoch || change.generation > generation) follow(change);
+      // A witness's rows stand still; the outbox may be back.
+      isStale ||= first.isReadOnly === true;
     }
     if (isStale) realm.setTimeout(() => void read(), TRY_AGAIN_MS);
   };
@@ -174,7 +176,8 @@ export function createLiveView(
       touched = new Set(rows.keys());
       rows = new Map();
       // The rows leave the old list one by one when the next is made.
-      note({ ...empty, rows: snapshot.rows, triggers: snapshot.triggers, owner });
+      const { rows: list, triggers, storage } = snapshot;
+      note({ ...empty, rows: list, triggers, storage, owner });
       refresh();
     },
   };

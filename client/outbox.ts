@@ -54,6 +54,11 @@ export interface OutboxMethods<F extends Families> {
   signIn(owner: string): Promise<void>;
   /** Default `keep`. `discard` is the person's word that what waits may be lost (W32). */
   signOut(policy?: SignOutPolicy): Promise<SignedOut>;
+  /**
+   * Asks the browser to keep this origin's storage when the device runs short, which it may ask the person about: call
+   * it at a moment that makes sense to them, after their first change say. Answers what the browser said.
+   */
+  persist(): Promise<boolean>;
   readonly view: LiveView;
   /** Ends listening. What is stored goes on being sent. */
   close(): void;
@@ -63,6 +68,8 @@ export type Outbox<F extends Families = Families> = AllMethods<F> & OutboxMethod
 
 export interface OutboxDeps {
   readonly link: HostLink;
+  /** Asks the host who it is and whom it serves. */
+  readonly greet: () => Promise<HostFacts>;
   readonly facts: HostFacts;
   readonly realm: PageRealm;
   readonly name: string;
@@ -78,7 +85,7 @@ const JOURNAL_PAGE = 500;
 /** Answers when the host may take commands of the owner it has. */
 export async function createOutbox<F extends Families>(
   definition: OutboxDefinition<F>,
-  { link, facts, realm, name, credentials }: OutboxDeps,
+  { link, greet, facts, realm, name, credentials }: OutboxDeps,
 ): Promise<Outbox<F>> {
   const closing = new AbortController();
   const empty = emptySnapshot(facts);
@@ -87,6 +94,8 @@ export async function createOutbox<F extends Families>(
   let isMine = (_active: string | undefined): boolean => true;
   let watch: Watch | undefined;
   let loading: Promise<Watch> | undefined;
+  /** The database in which the owner was signed in: a lost one forgets that. */
+  let { epoch } = facts;
 
   const own = async <T>(
     use: (api: WorkerApi, owner: string) => Promise<T>,
@@ -97,7 +106,7 @@ export async function createOutbox<F extends Families>(
     try {
       return await link.call((api) => use(api, mine), options);
     } catch (error) {
-      watch?.noteFailure(error);
+      if (await watch?.noteFailure(error)) return await own(use, options);
       throw error;
     }
   };
@@ -110,8 +119,10 @@ export async function createOutbox<F extends Families>(
   const load = async (): Promise<Watch> => {
     const { startWatch } = await import('./watch.ts');
     const { signal } = closing;
-    const { progress } = facts;
-    watch = startWatch({ name, realm, empty, progress, own, signal, activeChanged: show, credentials });
+    watch = startWatch({
+      ...{ name, realm, empty, facts, greet, own, signal, credentials, show, signIn: methods.signIn },
+      entered: () => epoch,
+    });
     watch.show(owner);
     return watch;
   };
@@ -124,9 +135,8 @@ export async function createOutbox<F extends Families>(
   };
   /** After a loss of the database this page may hold the only copy there is (S31). */
   const offerSnapshot = async (of: string): Promise<void> => {
-    const { readSnapshot, snapshotName } = await import('./read-snapshot.ts');
-    const storage = { getItem: (key: string) => realm.localStorage.getItem(key) };
-    const offer = readSnapshot(storage, snapshotName(name, of));
+    const { offerOf } = await import('./read-snapshot.ts');
+    const offer = offerOf(realm, name, of);
     await link.call((api) => api.offerSnapshot(of, offer));
   };
   const settled = async (id: string, options?: SettledOptions): Promise<Settled> =>
@@ -162,14 +172,21 @@ export async function createOutbox<F extends Families>(
     resume: () => own((api, of) => api.resume(of)),
     explain: (id) => own((api, of) => api.explain(of, id)),
     bodies: (ids) => own((api, of) => api.bodies(of, ids)),
+    persist: async () => (await watching()).persist(),
     export: () => own((api, of) => api.exportOwner(of)),
     journal: (after) => own((api, of) => api.journal(of, after, after ? JOURNAL_PAGE : 0)),
     owner: () => owner,
     async signIn(next) {
-      const { awaitsSnapshot } = await link.call((api) => api.signIn(next), { deadlineMs: SIGN_IN_MS });
-      if (awaitsSnapshot) await offerSnapshot(next);
-      isMine = (active) => active === next;
-      show(next);
+      epoch = undefined;
+      try {
+        const entered = await link.call((api) => api.signIn(next), { deadlineMs: SIGN_IN_MS });
+        if (entered.awaitsSnapshot) await offerSnapshot(next);
+        epoch = entered.epoch;
+      } finally {
+        // Also where the outbox cannot be read: then what waits is shown, and the next call tries again (S15).
+        isMine = (active) => active === next;
+        show(next);
+      }
     },
     async signOut(policy = 'keep') {
       const flushed = policy === 'flush' ? await methods.flush() : undefined;
@@ -199,8 +216,9 @@ export async function createOutbox<F extends Families>(
     close: () => closing.abort(),
   };
 
-  if (facts.activeOwner !== undefined && facts.awaitsSnapshot) await offerSnapshot(facts.activeOwner);
-  show(facts.activeOwner);
+  const { activeOwner, awaitsSnapshot } = facts;
+  if (activeOwner && awaitsSnapshot) await offerSnapshot(activeOwner);
+  show(activeOwner);
   watching().catch(() => undefined);
   link.call((api) => api.trigger('connect')).catch(() => undefined);
   const families = Object.keys(definition.families).map((family) => [family, methods.family(family)]);

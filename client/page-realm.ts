@@ -6,6 +6,7 @@ export interface PageRealm extends Pick<EventTarget, 'addEventListener'> {
   readonly navigator: {
     readonly onLine: boolean;
     readonly locks?: Pick<LockManager, 'request'> | undefined;
+    readonly storage?: Partial<Pick<StorageManager, 'estimate' | 'persisted' | 'persist'>> | undefined;
     readonly serviceWorker?:
       | { register(script: string | URL, options?: RegistrationOptions): Promise<RegistrationLike> }
       | undefined;

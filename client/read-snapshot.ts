@@ -5,6 +5,15 @@ export function snapshotName(outbox: string, owner: string): string {
   return JSON.stringify(['holdfast', outbox, 'snapshot', owner]);
 }
 
+/** What is kept of this owner. Reading `localStorage` throws where storage is forbidden. */
+export function offerOf(
+  realm: { readonly localStorage: Pick<Storage, 'getItem'> },
+  outbox: string,
+  owner: string,
+): SnapshotOffer {
+  return readSnapshot({ getItem: (key) => realm.localStorage.getItem(key) }, snapshotName(outbox, owner));
+}
+
 export function readSnapshot(storage: Pick<Storage, 'getItem'>, name: string): SnapshotOffer {
   try {
     const text = storage.getItem(name);

@@ -2,6 +2,24 @@
 import type { StateCounts, StoppedBy } from '../shared/outcome.ts';
 import type { HostFacts, Triggers, ViewRow } from '../shared/protocol.ts';
 
+/** How well what waits is kept. */
+export interface StorageView {
+  /**
+   * `full`: the device has no room; what waits is sent first (S17). `read_only`: the outbox cannot be opened, so the
+   * rows shown are a witness's and nothing is accepted (S15). `no_database`: there is not even a witness.
+   */
+  readonly mode: 'ok' | 'full' | 'read_only' | 'no_database';
+  /** Whether the browser has promised not to evict this origin. Absent where it does not say. */
+  readonly isPersisted?: boolean | undefined;
+  /** Bytes, as the browser estimates them for the whole origin. */
+  readonly usage?: number | undefined;
+  readonly quota?: number | undefined;
+  /** The second copies are not being written: the ledger fails or does not answer. */
+  readonly mirrorSetAside?: boolean | undefined;
+  /** The room kept to drain with was given up (S17). */
+  readonly reserveGone?: boolean | undefined;
+}
+
 export interface ViewSnapshot {
   /** `undefined` while nobody is signed in. */
   readonly owner: string | undefined;
@@ -13,7 +31,7 @@ export interface ViewSnapshot {
   /** Of the drain that runs, or the last one. */
   readonly progress: { readonly running: boolean; readonly done: number; readonly total: number };
   readonly connection: 'online' | 'offline';
-  readonly storage: 'ok' | 'full' | 'unavailable';
+  readonly storage: StorageView;
   /** When the oldest row that still waits was saved (epoch ms). */
   readonly oldestWaitingAt?: number | undefined;
   /** Why the last drain ended before everything was sent. */
@@ -44,7 +62,7 @@ export const emptySnapshot = ({ kind, triggers }: HostFacts): ViewSnapshot => ({
   counts: { queued: 0, sending: 0, held: 0, blocked: 0 },
   progress: { running: false, done: 0, total: 0 },
   connection: 'online',
-  storage: 'ok',
+  storage: { mode: 'ok' },
   triggers,
   host: kind,
 });

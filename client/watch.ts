@@ -3,36 +3,51 @@
  * worker's wish for credentials. A chunk of its own that follows the first one by itself, since nothing here is in
  * the way of the first save.
  */
-import type { DrainProgress } from '../shared/answers.ts';
+import { SignedOutError } from '../shared/call-errors.ts';
+import { isUnreadable } from '../shared/is-unreadable.ts';
 import type { Settled } from '../shared/outcome.ts';
-import { type Broadcast, channelName, type HandCredentials, type WorkerApi } from '../shared/protocol.ts';
+import {
+  type Broadcast,
+  channelName,
+  type HandCredentials,
+  type HostFacts,
+  type ViewPage,
+  type WorkerApi,
+} from '../shared/protocol.ts';
 import { createLiveView } from './live-view.ts';
 import type { PageRealm } from './page-realm.ts';
 import { listenForTriggers } from './page-triggers.ts';
 import { createPageWitness } from './page-witness.ts';
+import { snapshotName } from './read-snapshot.ts';
 import { createSettling, type SettledOptions } from './settling.ts';
 import { unpackOutcome } from './unpack-outcome.ts';
 import type { LiveView, ViewSnapshot } from './view-snapshot.ts';
+import { createStorageWatch } from './watch-storage.ts';
 
 export interface Watch {
   readonly view: LiveView;
   settled(id: string, options?: SettledOptions): Promise<Settled>;
   /** The outbox shows another owner, or nobody. */
   show(owner: string | undefined): void;
-  /** A call failed. */
-  noteFailure(error: unknown): void;
+  /** A call failed. Answers whether it is worth repeating. */
+  noteFailure(error: unknown): Promise<boolean>;
+  persist(): Promise<boolean>;
 }
 
 export interface WatchDeps {
   readonly name: string;
   readonly realm: PageRealm;
   readonly empty: ViewSnapshot;
-  /** What the host said of the drain when the page connected. */
-  readonly progress: DrainProgress | undefined;
+  /** What the host said when the page connected. */
+  readonly facts: Pick<HostFacts, 'progress'>;
+  readonly greet: () => Promise<HostFacts>;
+  readonly signIn: (owner: string) => Promise<void>;
+  /** The database in which the owner was signed in; `undefined` where that could not be done. */
+  readonly entered: () => string | undefined;
   /** Calls the host for the owner who is shown. */
   readonly own: <T>(use: (api: WorkerApi, owner: string) => Promise<T>) => Promise<T>;
   readonly signal: AbortSignal;
-  readonly activeChanged: (owner: string | undefined) => void;
+  readonly show: (owner: string | undefined) => void;
   readonly credentials: HandCredentials | undefined;
 }
 
@@ -40,18 +55,60 @@ export function startWatch({
   name,
   realm,
   empty,
-  progress,
+  facts: { progress },
+  greet,
+  signIn,
+  entered,
   own,
   signal,
-  activeChanged,
+  show: activeChanged,
   credentials,
 }: WatchDeps): Watch {
   let owner: string | undefined;
-  const view = createLiveView(
-    empty,
-    (after, limit) => own((api, of) => api.rows(of, { after, limit })),
+  /** The database that was read last. */
+  let lastRead: string | undefined;
+  let reentering: Promise<boolean> | undefined;
+
+  const readPage = async (after: number | undefined, limit: number): Promise<ViewPage> => {
+    try {
+      const page = await own((api, of) => api.rows(of, { after, limit }));
+      storage.noteRows(page.isReadOnly ? 'read_only' : 'ok');
+      if (!page.isReadOnly) lastRead = page.epoch;
+      return page;
+    } catch (error) {
+      const page = isUnreadable(error) && (await readOwnSnapshot());
+      if (!page) throw error;
+      storage.noteRows('read_only');
+      return page;
+    }
+  };
+  /** Not even the ledger answers: this page's own witness is left (S15). */
+  const readOwnSnapshot = async (): Promise<ViewPage | undefined> => {
+    if (owner === undefined) return undefined;
+    const { readSnapshotRows } = await import('./snapshot-rows.ts');
+    const items = { getItem: (key: string) => realm.localStorage.getItem(key) };
+    return readSnapshotRows(items, snapshotName(name, owner));
+  };
+  const view = createLiveView(empty, readPage, realm);
+  const storage = createStorageWatch({
     realm,
-  );
+    own,
+    current: () => view.getSnapshot().storage,
+    changed: (now) => view.note({ storage: now }),
+  });
+  /**
+   * The database was made anew under this page, or could not be read when it signed in: then nobody is signed in there.
+   * Where it is the same one, somebody signed out.
+   */
+  const reenter = async (): Promise<boolean> => {
+    const mine = owner;
+    const { activeOwner, epoch } = await greet();
+    if (mine === undefined || mine !== owner || activeOwner !== undefined) return false;
+    if (epoch === undefined || epoch === entered() || epoch === lastRead) return false;
+    await signIn(mine);
+    check();
+    return true;
+  };
   const witness = createPageWitness({ name, realm, own, signal });
   const settling = createSettling((id) => own((api, of) => api.settled(of, id)));
   /** A service to the host: when it fails, the next trigger comes. */
@@ -86,6 +143,7 @@ export function startWatch({
         settling.hear(
           [...message.entries, ...message.passing].map((one) => unpackOutcome(one, message.owner)),
         );
+        lastRead = message.epoch;
         if (view.take(message)) lookAgain();
         else witness.note(message);
         break;
@@ -95,18 +153,20 @@ export function startWatch({
         if (!running) witness.rewrite();
         view.note({
           progress: { running, done, total },
-          storage: message.isFull ? 'full' : 'ok',
           stoppedBy,
           wakeAt,
           stuckSince,
           accepted,
         });
+        storage.noteFull(message.isFull === true);
+        if (!running) storage.look();
         noteConnection();
         break;
       }
       case 'host':
         // Whatever the one before had not told any more must be read.
         check();
+        storage.look();
         break;
       case 'triggers':
         view.note({ triggers: message.triggers });
@@ -135,12 +195,19 @@ export function startWatch({
       settling.hold();
       view.show(next);
       witness.show(next);
+      if (next !== undefined) storage.look();
       if (progress && progress.owner === next) receive({ type: 'progress', ...progress });
     },
-    noteFailure(error) {
-      if (!(error instanceof Error && 'code' in error)) return;
-      if (error.code === 'quota') view.note({ storage: 'full' });
-      if (error.code === 'outbox_unavailable') view.note({ storage: 'unavailable' });
+    async noteFailure(error) {
+      storage.noteFailure(error);
+      if (!(error instanceof SignedOutError)) return false;
+      reentering ??= reenter()
+        .catch(() => false)
+        .finally(() => {
+          reentering = undefined;
+        });
+      return await reentering;
     },
+    persist: storage.persist,
   };
 }

@@ -17,6 +17,7 @@ import type {
   JournalPage,
   SignedOut,
   SignOutPolicy,
+  StorageStatus,
   Waiting,
 } from './answers.ts';
 import type { CommandInput } from './command.ts';
@@ -81,6 +82,8 @@ export interface HostFacts {
   readonly activeOwner: string | undefined;
   /** The database was lost: the page hands over its snapshot of the active owner before its first command (S31). */
   readonly awaitsSnapshot: boolean;
+  /** Made with the database; absent where it cannot be read (S15). */
+  readonly epoch?: string | undefined;
   /** Of the active owner, as it is when the page connects. */
   readonly progress?: DrainProgress | undefined;
   readonly triggers: Triggers;
@@ -137,6 +140,8 @@ export interface ViewPage {
   readonly generation: number;
   readonly epoch: string;
   readonly counts: StateCounts;
+  /** The outbox cannot be read: these come from a witness, and nothing is accepted (S15). */
+  readonly isReadOnly?: true | undefined;
 }
 
 /** A receipt without what it repeats of its row; what differs from that is named. */
@@ -204,7 +209,7 @@ export type HandCredentials = (owner: string, refused: boolean) => Promise<Hande
 /** What a host answers. Every call is safe to repeat (W11), and none takes longer than half a minute. */
 export interface WorkerApi {
   hello(page: { readonly protocol: number; readonly release: string }): Promise<HostFacts>;
-  signIn(owner: string): Promise<{ readonly awaitsSnapshot: boolean }>;
+  signIn(owner: string): Promise<{ readonly awaitsSnapshot: boolean; readonly epoch?: string | undefined }>;
   signOut(owner: string, policy: SignOutPolicy): Promise<SignedOut>;
   enqueue(command: CommandInput, deadlineMs: number): Promise<Enqueued>;
   cancel(owner: string, id: string): Promise<Cancelled>;
@@ -234,6 +239,8 @@ export interface WorkerApi {
   explain(owner: string, id: string): Promise<ExplainedRow | undefined>;
   conflicts(owner: string): Promise<readonly ConflictSummary[]>;
   exportOwner(owner: string): Promise<ExportedOutbox>;
+  /** How well what waits is kept. */
+  storage(): Promise<StorageStatus>;
   /** What this page has of the owner's snapshot, where the host awaits it (S31). */
   offerSnapshot(owner: string, offer: SnapshotOffer): Promise<{ readonly restored: number }>;
   /** What a page writes into its snapshot: rows of `ids` that still stand, or all of the owner's (S20). */

@@ -147,6 +147,12 @@ export interface AttemptData {
 
 export interface Row extends RowIdentity, AttemptData {}
 
+/** The server may have applied this id (R7). */
+export function isInDoubt(row: Row): boolean {
+  if (row.doubt !== undefined) return row.doubt;
+  return row.state === 'sending' || row.sentAt !== undefined || row.deferredAt !== undefined;
+}
+
 export function keyOf(row: Row): Key {
   return { owner: row.owner, family: row.family, target: row.target };
 }

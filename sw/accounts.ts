@@ -49,8 +49,9 @@ export function createAccounts(deps: AccountsDeps): Accounts {
 
   /** The fact first: from then on no claim of the old owner commits, on any host (W30). */
   const change = async (from: string | undefined, to: string | undefined): Promise<void> => {
+    if (from === to) return;
     await store.writeFacts([{ name: FACTS.activeOwner, value: to }], 'strict');
-    if (from === undefined || from === to) return;
+    if (from === undefined) return;
     await deps.quiet(from, 'owner', GRACE_MS);
     await othersAreQuiet(from);
   };

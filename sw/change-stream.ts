@@ -38,6 +38,11 @@ export function createChangeStream(
   let telling: Promise<void> = Promise.resolve();
   let epoch: string | undefined;
 
+  inner.onFresh?.(() => {
+    epoch = undefined;
+    heldOwners.clear();
+  });
+
   const readEpoch = async (): Promise<string> => {
     epoch = await inner.epoch();
     return epoch;

@@ -12,7 +12,7 @@ import type { Connection, Environment } from './environment.ts';
 import { createExplain } from './explain.ts';
 import type { Ledger } from './mirror/ledger.ts';
 import { createMirror } from './mirror/mirrored-store.ts';
-import { createWitness, NO_WITNESS, readSnapshotPage } from './mirror/witness.ts';
+import { createWitness, NO_WITNESS, readSnapshotPage, type Witness } from './mirror/witness.ts';
 import { createAcknowledger } from './outbox/acknowledger.ts';
 import { createCommitQueue } from './outbox/commit-queue.ts';
 import { exportOwner } from './outbox/export-owner.ts';
@@ -55,13 +55,13 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     ledger &&
     createMirror(
       { store: deps.store, ledger, clock, timers },
-      { ...mirrorOptions, isPaused: () => reserve?.isReserveGone() ?? false },
+      { ...mirrorOptions, isPaused: () => !witness.isRestored() || (reserve?.isReserveGone() ?? false) },
     );
   const changes = createChangeStream(mirror?.store ?? deps.store, (owner, counts) =>
     dispatcher.noteCounts(owner, counts),
   );
   const { store, readCounts } = changes;
-  const witness =
+  const witness: Witness =
     ledger && mirror ? createWitness({ store, mirror, ledger, clock, timers }, mirrorOptions) : NO_WITNESS;
   const shared = {
     store,
@@ -99,8 +99,16 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
   const takeUp = (): void => {
     if (hasTakenUp) return;
     hasTakenUp = true;
-    void (reserve?.restoreReserve() ?? Promise.resolve()).then(witness.start).catch(() => undefined);
+    void (reserve?.restoreReserve() ?? Promise.resolve())
+      .then(witness.start)
+      .then((isDone) => {
+        hasTakenUp &&= isDone;
+      })
+      .catch(() => undefined);
   };
+  store.onFresh?.(() => {
+    hasTakenUp = false;
+  });
   const flush: Engine['flush'] = async (owner, cause, { until } = {}) => {
     await witness.ready('full');
     takeUp();
@@ -165,6 +173,8 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
       ]);
       return { rows: await store.index(owner, page), generation, epoch, counts };
     },
+    witnessRows: witness.rows,
+    epoch: store.epoch,
     async bodies(owner, rowIds) {
       const rows = (await store.findRows(rowIds)).filter((row) => row?.owner === owner);
       const wanted = rows.flatMap((row) =>

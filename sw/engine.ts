@@ -78,6 +78,13 @@ export interface Engine {
     readonly epoch: string;
     readonly counts: StateCounts;
   }>;
+  /** The same from the ledger, while the outbox cannot be read (S15); `undefined` where the ledger cannot be read either. */
+  witnessRows(
+    owner: string,
+    page: { readonly after?: number | undefined; readonly limit: number },
+  ): Promise<{ readonly rows: readonly Row[]; readonly counts: StateCounts } | undefined>;
+  /** Made with the database; another one means that it was lost in between (D41). */
+  epoch(): Promise<string>;
   bodies(
     owner: string,
     ids: readonly string[],

@@ -5,9 +5,9 @@
  */
 import type { JournalEntry, Outcome } from '../../shared/outcome.ts';
 import type { Broadcast, WireEntry, WireOutcome } from '../../shared/protocol.ts';
+import { toViewPatch, toViewRow } from '../../shared/view-row.ts';
 import type { DrainProgress, OwnerChange } from '../engine.ts';
 import type { Timers } from '../environment.ts';
-import { toViewPatch, toViewRow } from './view-row.ts';
 
 export interface Broadcaster {
   change(change: OwnerChange): void;

@@ -14,6 +14,8 @@ import type { Ledger, LedgerRef } from './ledger.ts';
 import { planAgreement, planLedgerRow, planSnapshotRow, type Restored } from './plan-recovery.ts';
 
 export interface Recovery {
+  /** Whether the ledger's part is still to come. */
+  isPending(): Promise<boolean>;
   /** Runs the ledger's part if it is pending; resolves at once if it is not. Rejects where the ledger cannot be read. */
   restoreFromLedger(): Promise<{ readonly restored: number }>;
   /** Whether this owner's page should hand over its snapshot before its first command. */
@@ -101,6 +103,8 @@ export function createRecovery({ store, ledger, clock, pageSize = 100 }: Recover
   }
 
   return {
+    isPending: async () => isPending(await store.readFact(FACTS.recovery)),
+
     async restoreFromLedger() {
       const fact = await store.readFact(FACTS.recovery);
       if (!isPending(fact)) return { restored: 0 };

@@ -3,6 +3,7 @@
  * (S31-S39), and compares on request (S30). Without a ledger none of it is there, and nothing else changes.
  */
 import type { ComparisonResult } from '../../shared/answers.ts';
+import { OutboxUnavailableError } from '../../shared/errors.ts';
 import type { Row } from '../../shared/row.ts';
 import {
   SNAPSHOT_BODY_BYTES,
@@ -15,6 +16,7 @@ import type { Clock, Timers } from '../environment.ts';
 import { FACTS, type RowStore } from '../outbox/row-store.ts';
 import { compareWitness } from './comparison.ts';
 import type { Ledger } from './ledger.ts';
+import { type LedgerRows, readLedgerRows } from './ledger-rows.ts';
 import type { Mirror, MirrorStatus } from './mirrored-store.ts';
 import { createRecovery } from './recovery.ts';
 
@@ -22,13 +24,22 @@ export interface Witness {
   /**
    * Resolves when the ledger's part of a recovery is over, or when it has taken longer than `patience` allows: a
    * person who saves waits briefly, whatever sends waits until the ledger has answered or failed (S22, S31).
+   * Rejects where the outbox itself cannot be read.
    */
   ready(patience: 'brief' | 'full'): Promise<void>;
   awaitsSnapshot(owner: string): Promise<boolean>;
   offerSnapshot(owner: string, offer: SnapshotOffer): Promise<{ readonly restored: number }>;
-  /** Takes up what an earlier host left, beside the work. */
-  start(): Promise<void>;
+  /** Takes up what an earlier host left, beside the work. Answers `false` where the ledger is not to be touched yet. */
+  start(): Promise<boolean>;
+  /** While something is still to be brought back, the ledger is not brought in line with what is there (S30). */
+  isRestored(): boolean;
+  /** @throws OutboxUnavailableError while what was lost has not been brought back: it would be buried. */
   compare(): Promise<ComparisonResult>;
+  /** An owner's rows while the outbox cannot be read (S15); `undefined` where the ledger cannot be read either. */
+  rows(
+    owner: string,
+    page: { readonly after?: number | undefined; readonly limit: number },
+  ): Promise<LedgerRows | undefined>;
   /** Forgets an owner's rows, tombstones excepted (W32). */
   forgetOwner(owner: string): Promise<void>;
   status(): MirrorStatus;
@@ -51,19 +62,30 @@ export interface WitnessOptions {
 
 const BRIEF_MS = 500;
 const FULL_MS = 8_000;
+/** Someone waits to see what there is, and has waited for the outbox before. */
+const ROWS_MS = 4_000;
 const TRIES = 3;
+/** How long a ledger that did not answer is left alone. */
+const AGAIN_MS = 30_000;
 const COMPARE: readonly [string] = ['compare'];
 
 export function createWitness(deps: WitnessDeps, options: WitnessOptions): Witness {
   const { store, mirror, ledger, clock, timers } = deps;
   const recovery = createRecovery({ store, ledger, clock });
-  let restoring: Promise<void> | undefined;
+  /** Whether all has been brought back; asked for once per database, and again a while after a ledger failed. */
+  let asked: Promise<boolean> | undefined;
+  let askAgainAt = Number.POSITIVE_INFINITY;
   let isRestored = false;
+  store.onFresh?.(() => {
+    asked = undefined;
+    isRestored = false;
+  });
 
   const passed = (ms: number) => new Promise<void>((resolve) => timers.after(ms, resolve));
 
   /** A ledger that does not answer is tried a few times; then the work goes on, and the next host asks again. */
-  async function restore(): Promise<void> {
+  async function restore(): Promise<boolean> {
+    if (!(await recovery.isPending())) return true;
     for (let tried = 0; tried < TRIES; tried++) {
       const restored = await Promise.race([
         recovery.restoreFromLedger().then(
@@ -74,37 +96,63 @@ export function createWitness(deps: WitnessDeps, options: WitnessOptions): Witne
       ]);
       if (restored === undefined) continue;
       if (restored.restored > 0) await store.writeFacts([{ name: COMPARE, value: true }], 'relaxed');
-      return;
+      return true;
     }
+    return false;
   }
 
-  const begin = (): Promise<void> => {
-    restoring ??= restore().finally(() => {
-      isRestored = true;
-    });
-    return restoring;
+  function restored(): Promise<boolean> {
+    if (clock.now() >= askAgainAt) asked = undefined;
+    if (asked !== undefined) return asked;
+    const mine = restore();
+    asked = mine;
+    askAgainAt = Number.POSITIVE_INFINITY;
+    const note = (isDone: boolean, againAt: number): void => {
+      if (asked !== mine) return;
+      isRestored = isDone;
+      if (!isDone) askAgainAt = againAt;
+    };
+    mine.then(
+      (isDone) => note(isDone, clock.now() + AGAIN_MS),
+      // It is the outbox that cannot be read: nothing was learnt about the ledger.
+      () => note(false, 0),
+    );
+    return mine;
+  }
+
+  const compare = async () => {
+    if (!(await restored()))
+      throw new OutboxUnavailableError('The ledger could not be read, so there is nothing to compare with');
+    return await compareWitness({ store, ledger, clock }, options);
   };
-  const compare = () => compareWitness({ store, ledger, clock }, options);
 
   return {
-    ready(patience) {
-      const restored = begin();
-      if (isRestored) return Promise.resolve();
-      return patience === 'full' ? restored : Promise.race([restored, passed(BRIEF_MS)]);
+    async ready(patience) {
+      if (isRestored) return;
+      const whole = restored();
+      await (patience === 'full' ? whole : Promise.race([whole, passed(BRIEF_MS)]));
     },
     awaitsSnapshot: recovery.awaitsSnapshot,
     async offerSnapshot(owner, offer) {
-      await begin();
+      await restored();
       return recovery.offerSnapshot(owner, offer);
     },
     async start() {
+      if (!(await restored())) return false;
       await mirror.start();
       if ((await store.readFact(COMPARE)) !== undefined || (await hasLostManifest(store, ledger))) {
         await compare();
         await store.writeFacts([{ name: COMPARE, value: undefined }], 'relaxed');
       }
+      return true;
     },
+    isRestored: () => isRestored,
     compare,
+    rows: (owner, page) =>
+      Promise.race([
+        readLedgerRows(ledger, owner, page).catch(() => undefined),
+        passed(ROWS_MS).then(() => undefined),
+      ]),
     forgetOwner: ledger.forgetOwner,
     status: mirror.status,
   };
@@ -115,8 +163,10 @@ export const NO_WITNESS: Witness = {
   ready: async () => undefined,
   awaitsSnapshot: async () => false,
   offerSnapshot: async () => ({ restored: 0 }),
-  start: async () => undefined,
+  start: async () => true,
+  isRestored: () => true,
   compare: async () => ({ mirrored: 0, buried: 0, unburied: 0, unreadable: 0 }),
+  rows: async () => undefined,
   forgetOwner: async () => undefined,
   status: () => ({ setAside: false }),
 };

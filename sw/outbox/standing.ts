@@ -2,8 +2,10 @@
  * Where a row stands: in flight, in doubt, clean, and in which lane of the index. Pure; every planner and both
  * stores ask here, so that the words of docs/rows.md mean one thing.
  */
-import { isIntent, type Row } from '../../shared/row.ts';
+import { isInDoubt, isIntent, type Row } from '../../shared/row.ts';
 import type { Lane } from './row-store.ts';
+
+export { isInDoubt };
 
 export interface StandingContext {
   /** Epoch ms. */
@@ -28,12 +30,6 @@ export function isInFlight(row: Row, context: StandingContext): boolean {
   if (row.writer === undefined || claim === undefined) return true;
   // A writer without claims may have sent it again after the claim was made (C3b): then sentAt is the younger.
   return sentAt > claim.expiresAt - leaseMs;
-}
-
-/** The server may have applied this id (R7). */
-export function isInDoubt(row: Row): boolean {
-  if (row.doubt !== undefined) return row.doubt;
-  return row.state === 'sending' || row.sentAt !== undefined || row.deferredAt !== undefined;
 }
 
 export type Standing = 'in_flight' | 'unsent' | 'refused' | 'doubtful' | 'in_doubt';

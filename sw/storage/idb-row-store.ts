@@ -59,7 +59,9 @@ export interface IdbRowStore extends RowStore {
 export function createIdbRowStore(deps: IdbRowStoreDeps, options: IdbRowStoreOptions): IdbRowStore {
   const { keyRange, timers, clock } = deps;
   const { name, limitMs = STORE_LIMIT_MS, notesUnmirrored = true } = options;
-  const connection = createDatabase(deps, { name, limitMs });
+  const freshListeners = new Set<() => void>();
+  const onFresh = () => freshListeners.forEach((listener) => void listener());
+  const connection = createDatabase(deps, { name, limitMs, onFresh });
   const { read, write } = createTransactions(connection, timers, limitMs);
 
   /** Pages through `rows` until `limit` readable ones are found or the range ends: a short page is the last. */
@@ -233,6 +235,7 @@ export function createIdbRowStore(deps: IdbRowStoreDeps, options: IdbRowStoreOpt
           from = [last.place.owner, last.place.seq];
         }
       }),
+    onFresh: (listener) => void freshListeners.add(listener),
     reconnect: () => connection.letGo(),
     close: () => connection.close(),
   };

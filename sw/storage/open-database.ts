@@ -2,7 +2,12 @@
  * The one connection of a store (S12): opened when first needed, dropped when the browser closes it, opened
  * again by whoever needs it next. It never deletes a database to get on.
  */
-import { IdbBlockedError, OutboxUnavailableError, StoreTimeoutError } from '../../shared/errors.ts';
+import {
+  HoldfastError,
+  IdbBlockedError,
+  OutboxUnavailableError,
+  StoreTimeoutError,
+} from '../../shared/errors.ts';
 import type { Clock, Ids, Timers } from '../environment.ts';
 import { createSchema, DATABASE_VERSION, writeFirstFacts } from './schema.ts';
 import { isConnectionLoss, toStoreError } from './store-failure.ts';
@@ -19,6 +24,8 @@ export interface DatabaseOptions {
   readonly name: string;
   /** For the whole of an opening, its second try included. */
   readonly limitMs: number;
+  /** An opening that is not the first one had to create the database: it was lost in between (S31). */
+  readonly onFresh?: (() => void) | undefined;
 }
 
 export interface Connection {
@@ -42,9 +49,10 @@ export interface Database {
   close(): void;
 }
 
-export function createDatabase(deps: DatabaseDeps, { name, limitMs }: DatabaseOptions): Database {
+export function createDatabase(deps: DatabaseDeps, { name, limitMs, onFresh }: DatabaseOptions): Database {
   let opening: Promise<Connection> | undefined;
   let open: IDBDatabase | undefined;
+  let wasOpen = false;
   let isClosed = false;
   /** Someone wanted the database to themselves: an opening that hangs now waits for a third party's connection. */
   let wasAskedToClose = false;
@@ -93,6 +101,8 @@ export function createDatabase(deps: DatabaseDeps, { name, limitMs }: DatabaseOp
       const { database } = connection;
       if (isClosed) database.close();
       open = database;
+      if (wasOpen && connection.createdFresh) onFresh?.();
+      wasOpen = true;
       wasAskedToClose = false;
       database.onclose = () => forget(database);
       database.onversionchange = () => {
@@ -108,7 +118,10 @@ export function createDatabase(deps: DatabaseDeps, { name, limitMs }: DatabaseOp
           { name },
           { cause: error },
         );
-      throw toStoreError(error);
+      const typed = toStoreError(error);
+      if (typed instanceof HoldfastError) throw typed;
+      // No IndexedDB at all, or one that refuses by throwing.
+      throw new OutboxUnavailableError(`${name} cannot be opened`, { name }, { cause: error });
     }
   }
 

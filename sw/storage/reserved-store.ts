@@ -117,6 +117,15 @@ export function createReservedStore(store: RowStore, options: ReserveOptions = {
       for (const commit of enqueues) await refuseWhileGone(commit);
       return enqueues.length > 0 ? store.commit(commits) : drain(commits);
     },
+    async writeFacts(facts, durability) {
+      try {
+        await store.writeFacts(facts, durability);
+      } catch (error) {
+        // Who is signed in, what rests until when: little, and a drain does not go on without it.
+        if (!(error instanceof QuotaError) || !(await giveUp())) throw error;
+        await store.writeFacts(facts, durability);
+      }
+    },
     restoreReserve() {
       restoring ??= storeReserve().finally(() => {
         restoring = undefined;

@@ -63,6 +63,7 @@ export function createKillSwitch(timers: Timers): KillSwitch {
       readFacts: (prefix, limit) => living(() => store.readFacts(prefix, limit)),
       writeFacts: (facts, durability) => living(() => store.writeFacts(facts, durability)),
       unreadable: (limit, after) => living(() => store.unreadable(limit, after)),
+      onFresh: (listener) => store.onFresh?.(listener),
       close: () => store.close(),
     }),
     sender(sender) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type OverlayOptions, overlayPending } from '../../client/overlay-pending.ts';
 import type { ViewRow } from '../../shared/protocol.ts';
-import { toViewRow } from '../../sw/host/view-row.ts';
+import { toViewRow } from '../../shared/view-row.ts';
 import { rowFixture } from '../support/row-fixture.ts';
 
 interface Workout {

@@ -83,6 +83,8 @@ export function createFakeEngine(overrides: Partial<Engine> = {}): FakeEngine {
         counts: { ...NO_COUNTS, queued: stored.size },
       }),
     ),
+    epoch: async () => 'e1',
+    witnessRows: note('witnessRows', () => undefined),
     bodies: note('bodies', (_owner: string, ids: readonly string[]) =>
       ids.map((id) => ({ id, body: { of: id } })),
     ),

@@ -31,7 +31,7 @@ class CountedTarget extends EventTarget {
 
 export function createFakeRealm(
   clock: ManualClock,
-  parts: Pick<PageRealm['navigator'], 'locks' | 'serviceWorker'> = {},
+  parts: Partial<PageRealm['navigator']> = {},
   /** Shared by the pages of one origin. */
   stored = new Map<string, string>(),
 ): FakeRealm {

@@ -4,12 +4,15 @@
  */
 import { type ConnectOptions, connectOutbox } from '../../client/connect-outbox.ts';
 import type { Outbox } from '../../client/outbox.ts';
+import type { PageRealm } from '../../client/page-realm.ts';
 import type { Families, OutboxDefinition } from '../../shared/family.ts';
 import { channelName } from '../../shared/protocol.ts';
 import { createBroadcaster } from '../../sw/host/broadcaster.ts';
 import { createWorkerApi } from '../../sw/host/worker-api.ts';
+import type { Ledger } from '../../sw/mirror/ledger.ts';
 import { createTestWorld, type TestHost, type TestWorld } from '../../sw/testing/create-test-world.ts';
 import { createFakeRealm, type FakeRealm } from './fake-realm.ts';
+import { createUnsteadyStore, type UnsteadyStore } from './unsteady-store.ts';
 import { createFakeWorker, type FakeWorker } from './worker-line.ts';
 
 export interface Page<F extends Families> {
@@ -21,11 +24,14 @@ export interface Page<F extends Families> {
 
 export interface LineWorld<F extends Families> extends TestWorld {
   readonly worker: FakeWorker;
+  /** The outbox's. */
   readonly name: string;
+  /** What the workers' hosts have of the store. */
+  readonly device: UnsteadyStore;
   /** Ids of the enqueues and causes of the triggers that reached a worker, over all its starts. */
   readonly enqueues: readonly string[];
   readonly causes: readonly string[];
-  open(options?: Partial<ConnectOptions<F>>): Promise<Page<F>>;
+  open(options?: Partial<ConnectOptions<F>>, parts?: Partial<PageRealm['navigator']>): Promise<Page<F>>;
   end(): void;
 }
 
@@ -33,8 +39,10 @@ let worlds = 0;
 
 export async function createLineWorld<F extends Families>(
   definition: OutboxDefinition<F>,
+  { ledger }: { readonly ledger?: Ledger } = {},
 ): Promise<LineWorld<F>> {
-  const world = createTestWorld({ definition });
+  const world = createTestWorld({ definition, ledger });
+  const store = createUnsteadyStore(world.store);
   const name = `line-${++worlds}`;
   const channels: BroadcastChannel[] = [];
   const pages: Page<F>[] = [];
@@ -43,13 +51,13 @@ export async function createLineWorld<F extends Families>(
   const causes: string[] = [];
   let running: TestHost | undefined;
   // A worker starts without waiting, so the host of the next start is there before it is needed.
-  let next = await world.start();
+  let next = await world.start(store);
 
   const worker = createFakeWorker((_, isRunning) => {
     running?.kill();
     const host = next;
     running = host;
-    void world.start().then((started) => {
+    void world.start(store).then((started) => {
       next = started;
     });
     const { engine } = host;
@@ -100,10 +108,11 @@ export async function createLineWorld<F extends Families>(
   return Object.assign(world, {
     worker,
     name,
+    device: store,
     enqueues,
     causes,
-    async open(options: Partial<ConnectOptions<F>> = {}) {
-      const realm = createFakeRealm(world.clock, { locks: worker.locks }, stored);
+    async open(options: Partial<ConnectOptions<F>> = {}, parts: Partial<PageRealm['navigator']> = {}) {
+      const realm = createFakeRealm(world.clock, { locks: worker.locks, ...parts }, stored);
       const outbox = await world.run(
         connectOutbox(definition, {
           worker: { active, waiting: null, installing: null },

@@ -9,8 +9,9 @@ type Snapshot = ReturnType<DemoOutbox['view']['getSnapshot']>;
 const TROUBLE = {
   ok: undefined,
   full: 'This device has no room left. Earlier changes are safe and still leave; new ones cannot be saved.',
-  unavailable: 'This device’s storage cannot be opened, so nothing can be saved right now.',
-} as const satisfies Record<Snapshot['storage'], string | undefined>;
+  read_only: 'This device’s storage cannot be opened. What waits is shown from a copy; nothing can be saved.',
+  no_database: 'This device’s storage cannot be opened, so nothing can be saved right now.',
+} as const satisfies Record<Snapshot['storage']['mode'], string | undefined>;
 
 export function watchStatus({ view }: DemoOutbox): Readable<OutboxStatus> {
   let from: Snapshot | undefined;
@@ -50,7 +51,7 @@ function toStatus(snapshot: Snapshot, isOff: boolean): OutboxStatus {
     triggers: triggerWords(snapshot),
     oldestSavedAt: oldestWaitingAt,
     wakeAt,
-    storageTrouble: TROUBLE[storage],
+    storageTrouble: TROUBLE[storage.mode],
   };
 }
 

@@ -1,7 +1,6 @@
 /** The part of a row that pages show, and the part of that which changes while it lives (W18). */
-import type { ViewPatch, ViewRow, ViewState } from '../../shared/protocol.ts';
-import type { Row } from '../../shared/row.ts';
-import { isInDoubt } from '../outbox/standing.ts';
+import type { ViewPatch, ViewRow, ViewState } from './protocol.ts';
+import { isInDoubt, type Row } from './row.ts';
 
 /** A field that is not set costs nothing on the wire. */
 function defined<T extends object>(value: T): T {

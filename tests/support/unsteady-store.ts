@@ -1,0 +1,36 @@
+/** A store that cannot be read while a test says so, and whose database can be lost under those who have it open. */
+import { OutboxUnavailableError } from '../../shared/errors.ts';
+import type { RowStore } from '../../sw/outbox/row-store.ts';
+
+export interface UnsteadyStore extends RowStore {
+  isBroken: boolean;
+  /** From now on it is another database, made anew; who has it open hears of it. */
+  replace(fresh: RowStore): void;
+}
+
+export function createUnsteadyStore(first: RowStore): UnsteadyStore {
+  const listeners = new Set<() => void>();
+  let current = first;
+  const state = { isBroken: false };
+  const own: Partial<UnsteadyStore> = {
+    onFresh: (listener) => void listeners.add(listener),
+    replace(fresh) {
+      current = fresh;
+      for (const listener of listeners) listener();
+    },
+  };
+  const call =
+    (name: string | symbol) =>
+    async (...args: readonly unknown[]): Promise<unknown> => {
+      if (state.isBroken) throw new OutboxUnavailableError('It cannot be opened');
+      return await Reflect.get(current, name)(...args);
+    };
+  // Spread by those who wrap it, so its members must be its own.
+  const members = Object.keys(first).map((name) => [name, call(name)]);
+  return Object.defineProperty({ ...Object.fromEntries(members), ...own }, 'isBroken', {
+    get: () => state.isBroken,
+    set: (isBroken: boolean) => {
+      state.isBroken = isBroken;
+    },
+  });
+}
