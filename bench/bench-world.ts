@@ -38,6 +38,8 @@ export interface BenchWorld {
   openOutbox(name: string, options?: { server?: BenchServer; concurrency?: number }): Promise<OutboxAt>;
   /** The page of the peers, with their worker running. */
   openPeers(name: string, server?: BenchServer): Promise<Remote<PeersPage>>;
+  /** Chromium's process, whose children do the work: for measuring processor time. */
+  readonly pid: number | undefined;
   close(): Promise<void>;
 }
 
@@ -86,6 +88,7 @@ export async function openBenchWorld(): Promise<BenchWorld> {
   return {
     server,
     secure,
+    pid: chromium.browser.process()?.pid,
     async openOutbox(name, { server: on = server, concurrency = 6 } = {}) {
       const remote = await open<OutboxPage>(on.originOf(name), '/outbox.html');
       const worker = `/outbox.js?concurrency=${concurrency}`;

@@ -61,6 +61,8 @@ const DAY_MS = 86_400_000;
 const TOMBSTONE_DAYS = 30;
 const TOMBSTONES_KEPT = 20_000;
 
+type Turn = (isMarked: boolean) => Promise<unknown>;
+
 class LedgerLate extends Error {}
 
 export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
@@ -106,24 +108,33 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     }
   }
 
-  let gathering: { readonly marks: NamedTombstone[]; readonly done: Promise<boolean> } | undefined;
-  let lastMarking: Promise<unknown> = Promise.resolve();
+  let next: { readonly marks: NamedTombstone[]; readonly turns: Turn[] } | undefined;
+  let last: Promise<unknown> = Promise.resolve();
 
-  /** Answers whether the ledger has them. Those that come while others are written share the next transaction. */
-  function mark(tombstones: readonly NamedTombstone[]): Promise<boolean> {
-    if (gathering === undefined) {
+  /**
+   * Runs `turn` once the ledger has the tombstones, or has been set aside. Acceptances that come while others are
+   * under way go together when those are done: one transaction there, and one here.
+   */
+  function afterMarking<T>(
+    tombstones: readonly NamedTombstone[],
+    turn: (isMarked: boolean) => Promise<T>,
+  ): Promise<T> {
+    if (next === undefined) {
       const marks: NamedTombstone[] = [];
-      const done = lastMarking.then(async () => {
-        gathering = undefined;
+      const turns: Turn[] = [];
+      next = { marks, turns };
+      last = last.then(async () => {
+        next = undefined;
         const written =
           !status.setAside && (await guarded(tombstoneLimitMs, () => ledger.markPending(marks)));
-        return Boolean(written);
+        await Promise.allSettled(turns.map((run) => run(Boolean(written))));
       });
-      gathering = { marks, done };
-      lastMarking = done;
     }
-    gathering.marks.push(...tombstones);
-    return gathering.done;
+    const { marks, turns } = next;
+    marks.push(...tombstones);
+    return new Promise((resolve, reject) => {
+      turns.push(async (isMarked) => turn(isMarked).then(resolve, reject));
+    });
   }
 
   /** A row that is claimed and gone before its turn comes costs a tombstone and nothing else. */
@@ -162,26 +173,35 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
   async function commit(commits: readonly Commit[]): Promise<readonly CommitResult[]> {
     const marks = commits.map((one) => acceptanceMarks(one, clock.now()));
     const all = marks.flat();
-    // S20: before the removing commit, so that a row the server accepted cannot come back if we die here.
-    const isMarked = all.length > 0 && (await mark(all));
+    const results = await (all.length === 0
+      ? store.commit(commits)
+      : // S20: before the removing commit, so that a row the server accepted cannot come back if we die here.
+        afterMarking(all, (isMarked) => commitMarked(commits, marks, isMarked)));
+    remember(commits, results);
+    changedAt = clock.now();
+    schedule();
+    return results;
+  }
+
+  async function commitMarked(
+    commits: readonly Commit[],
+    marks: readonly (readonly NamedTombstone[])[],
+    isMarked: boolean,
+  ): Promise<readonly CommitResult[]> {
     const takeBack = (named: readonly NamedTombstone[]) => {
       if (isMarked && named.length > 0) {
         void guarded(stepLimitMs, () => ledger.write({ removePending: named.map(({ id }) => id) }));
       }
     };
-    let results: readonly CommitResult[];
     try {
-      results = await store.commit(commits);
+      const results = await store.commit(commits);
+      takeBack(marks.flatMap((named, i) => (results[i]?.type === 'committed' ? [] : named)));
+      return results;
     } catch (error) {
       // An unknown end may yet turn out to have landed: the next start judges it against the rows.
-      if (!(error instanceof CommitUnknownError)) takeBack(all);
+      if (!(error instanceof CommitUnknownError)) takeBack(marks.flat());
       throw error;
     }
-    takeBack(marks.flatMap((named, i) => (results[i]?.type === 'committed' ? [] : named)));
-    remember(commits, results);
-    changedAt = clock.now();
-    schedule();
-    return results;
   }
 
   async function readNotes(limit: number): Promise<readonly UnmirroredNote[]> {
