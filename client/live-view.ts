@@ -46,7 +46,7 @@ export function createLiveView(
   const listeners = new Set<() => void>();
   let rows = new Map<string, ViewRow>();
   /** Ids of rows that differ from the snapshot's. */
-  let touched = new Set<string>();
+  const touched = new Set<string>();
   /** Changes that came during a reading; `undefined` while none is under way. */
   let held: ChangeMessage[] | undefined;
   let isStale = true;
@@ -67,6 +67,10 @@ export function createLiveView(
   const drop = (id: string): void => {
     rows.delete(id);
     touched.add(id);
+  };
+  /** Beside what went since the snapshot was made, which nobody has looked at yet. */
+  const touchAll = (): void => {
+    for (const id of rows.keys()) touched.add(id);
   };
   const apply = (change: ChangeMessage): void => {
     for (const row of change.rows) {
@@ -106,8 +110,9 @@ export function createLiveView(
     held = undefined;
     if (!isStale && first) {
       ({ epoch, generation } = first);
-      touched = new Set([...rows.keys(), ...found.keys()]);
+      touchAll();
       rows = found;
+      touchAll();
       note({ counts: first.counts, isReady: true });
       for (const change of mine) if (change.epoch !== epoch || change.generation > generation) follow(change);
       // A witness's rows stand still; the outbox may be back.
@@ -173,7 +178,7 @@ export function createLiveView(
     note,
     show(owner) {
       held = undefined;
-      touched = new Set(rows.keys());
+      touchAll();
       rows = new Map();
       // The rows leave the old list one by one when the next is made.
       const { rows: list, triggers, storage } = snapshot;

@@ -79,12 +79,17 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
     signIn: thenStart('sign_in', async (owner) => {
       const before = await engine.activeOwner();
       await engine.signIn(owner);
-      if (before !== owner) deps.ownerChanged(owner);
+      if (before !== owner) {
+        if (before !== undefined) deps.giveCredentials(before, undefined);
+        deps.ownerChanged(owner);
+      }
       const [awaitsSnapshot, epoch] = await Promise.all([engine.awaitsSnapshot(owner), engine.epoch()]);
       return { awaitsSnapshot, epoch };
     }),
     async signOut(owner, policy) {
       const answer = await engine.signOut(owner, policy);
+      // W31: what this account's pages handed over goes with it.
+      deps.giveCredentials(owner, undefined);
       deps.ownerChanged(await engine.activeOwner(), policy === 'discard' ? owner : undefined);
       return answer;
     },

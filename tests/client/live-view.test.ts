@@ -251,6 +251,25 @@ describe('the live view', () => {
     expect([ids(), view.getSnapshot().owner, view.getSnapshot().isReady]).toEqual([[], undefined, false]);
   });
 
+  it.each([
+    { when: 'the owner changes', does: 'show' },
+    { when: 'it reads again', does: 'gap' },
+  ] as const)(
+    '[W18, D43] a row that went before anybody looked does not come back when $when',
+    async (the) => {
+      const { clock, view, commit, ids } = await opened([row(1), row(2)]);
+      expect(ids()).toEqual(['i1', 'i2']);
+      view.take(commit({ removed: ['i1'] }));
+      if (the.does === 'show') view.show(undefined);
+      else {
+        commit();
+        view.take(commit());
+      }
+      await clock.settle();
+      expect(ids()).toEqual(the.does === 'show' ? [] : ['i2']);
+    },
+  );
+
   it('[W18] publishes at most once per frame, however many changes come', async () => {
     const { clock, view, commit, published } = await opened([row(1)]);
     const before = published();

@@ -186,7 +186,7 @@ export async function openDevice(
     },
     async close() {
       if (beside) await page.close();
-      else await context.close();
+      else if (!context.closed) await context.close();
     },
   };
 }

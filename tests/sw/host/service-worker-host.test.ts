@@ -15,6 +15,7 @@ function worker(overrides: Partial<Engine> = {}, { hasSync = true } = {}) {
   const engine = createFakeEngine(overrides);
   const registered: string[] = [];
   const told: Broadcast[] = [];
+  const given: [owner: string, credentials: unknown][] = [];
   const listeners: Listeners = { message: [], sync: [], periodicsync: [], activate: [] };
   const register = async (tag: string): Promise<void> => {
     registered.push(tag);
@@ -43,7 +44,7 @@ function worker(overrides: Partial<Engine> = {}, { hasSync = true } = {}) {
       onSync = given;
       return { registerSync: () => register(`workbox-background-sync:${name}`) };
     },
-    giveCredentials: () => undefined,
+    giveCredentials: (owner, credentials) => given.push([owner, credentials]),
   });
   const listened = Object.entries(listeners).map(([type, all]) => [type, all.length]);
 
@@ -83,6 +84,7 @@ function worker(overrides: Partial<Engine> = {}, { hasSync = true } = {}) {
     engine,
     host,
     told,
+    given,
     registered,
     listened,
     post,
@@ -164,6 +166,21 @@ describe('the Service Worker host', () => {
     await ring();
     const flush = engine.asked.find(([name]) => name === 'flushActive');
     expect(flush).toEqual(['flushActive', 'sync', { until: startedAt + 160_000 }]);
+  });
+
+  it('[W31, W32] forgets what pages handed over for an account that signs out or makes room for another', async () => {
+    const { clock, post, given } = worker();
+    const headers = { authorization: 'Bearer t' };
+    post('giveCredentials', 'ann', { headers });
+    post('signIn', 'ann');
+    await clock.settle();
+    expect(given).toEqual([['ann', { headers }]]);
+    post('signIn', 'bob');
+    await clock.settle();
+    expect(given.slice(1)).toEqual([['ann', undefined]]);
+    post('signOut', 'bob', 'keep');
+    await clock.settle();
+    expect(given.slice(2)).toEqual([['bob', undefined]]);
   });
 
   it('[W20] every trigger ends in a flush of the active owner', async () => {
