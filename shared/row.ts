@@ -149,8 +149,15 @@ export interface Row extends RowIdentity, AttemptData {}
 
 /** The server may have applied this id (R7). */
 export function isInDoubt(row: Row): boolean {
-  if (row.doubt !== undefined) return row.doubt;
-  return row.state === 'sending' || row.sentAt !== undefined || row.deferredAt !== undefined;
+  // A writer that does not know the field leaves it as it was (R2), so what is being sent is in doubt all the same.
+  if (row.doubt || row.state === 'sending') return true;
+  if (row.doubt === undefined) return row.sentAt !== undefined || row.deferredAt !== undefined;
+  return wasDeferredByOlder(row);
+}
+
+/** Whoever knows of doubt notes each attempt that was put off (W19): one without a note was an older writer's. */
+function wasDeferredByOlder({ deferredAt, evidence }: Row): boolean {
+  return deferredAt !== undefined && !evidence.attempts?.some(({ at }) => at === deferredAt);
 }
 
 export function keyOf(row: Row): Key {

@@ -84,27 +84,24 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
   const triggers = (): Triggers => ({ sync: doorbell.state(), periodicSync: isPeriodic });
   const triggersChanged = (): void => tell({ type: 'triggers', triggers: triggers() });
 
-  const keep = <T>(promise: Promise<T>): Promise<T> => {
-    const end = (): void => void work.delete(promise);
-    work.add(promise);
-    promise.then(end, end);
-    return promise;
-  };
-  const ring = async (cause: FlushCause, lifeMs = messageMs): Promise<FlushResult | undefined> => {
-    const result = await keep(engine.flushActive(cause, { until: clock.now() + lifeMs }));
-    if (result && result.remaining.queued + result.remaining.sending > 0) void doorbell.arm();
-    return result;
+  const ring = (cause: FlushCause, lifeMs = messageMs): Promise<FlushResult | undefined> => {
+    const flush = engine.flushActive(cause, { until: clock.now() + lifeMs });
+    work.add(flush);
+    const end = (result?: FlushResult): void => {
+      work.delete(flush);
+      if (result && result.remaining.queued + result.remaining.sending > 0) void doorbell.arm();
+    };
+    flush.then(end, () => end());
+    return flush;
   };
   /** For a trigger nobody waits for: when the flush fails, another trigger tries again. */
   const start = (cause: FlushCause): Promise<void> => {
-    const begin = async (): Promise<void> => {
-      // In a turn of its own: the answer to the call goes first.
-      await new Promise<void>((resolve) => timers.after(0, resolve));
-      // Before the flush: a browser that is killed in the middle of it must come back.
-      if (cause === 'enqueue') void doorbell.arm();
-      await ring(cause);
-    };
-    return keep(begin().catch(() => undefined));
+    // Before the flush: a browser that is killed in the middle of it must come back.
+    if (cause === 'enqueue') void doorbell.arm();
+    return ring(cause).then(
+      () => undefined,
+      () => undefined,
+    );
   };
 
   const doorbell = createBackgroundSync({
@@ -112,7 +109,6 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
     sync,
     isOnline: () => realm.navigator.onLine,
     clock,
-    timers,
     ids: deps.ids,
     makeDoorbell: deps.makeDoorbell,
     listen: (listener) => realm.addEventListener('sync', listener),

@@ -4,6 +4,7 @@
  * that is there is left.
  */
 
+import { OutboxContentionError } from '../../shared/errors.ts';
 import { type Key, keyToken } from '../../shared/key.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
 import { isRecord } from '../../shared/row-codec.ts';
@@ -37,7 +38,10 @@ const ROUNDS = 5;
 const ownerPart = (owner: string): FactName => [...FACTS.recovery, owner];
 
 export function createRecovery({ store, ledger, clock, pageSize = 100 }: RecoveryDeps): Recovery {
-  /** Commits each restored row unless it is there, a tombstone names it, or a row that is there took it over. */
+  /**
+   * Commits each restored row unless it is there, a tombstone names it, or a row that is there took it over. Rejects
+   * where one could not be written: the recovery stays pending, and what is there is left by the next.
+   */
   async function restore(
     rows: readonly Restored[],
     guard: Commit['guard'],
@@ -46,28 +50,44 @@ export function createRecovery({ store, ledger, clock, pageSize = 100 }: Recover
     const tombstones = await ledger.findTombstones(rows.map(({ row }) => row.id));
     let pending = rows.filter((_, i) => tombstones[i] === undefined);
     let restored = 0;
-    for (let round = 0; round < ROUNDS && pending.length > 0; round++) {
+    let rounds = 0;
+    while (pending.length > 0) {
       const commits = await plan(pending, guard, generation);
       if (commits.length === 0) break;
       const results = await store.commit(commits.map(({ commit }) => commit));
-      restored += results.filter(({ type }) => type === 'committed').length;
+      const landed = results.filter(({ type }) => type === 'committed').length;
+      restored += landed;
+      for (const result of results) {
+        if (result.type === 'failed') throw result.error;
+        // Another host has brought this recovery to its end.
+        if (result.type === 'stale' && result.reason === 'guard') return restored;
+      }
       // The rest was made stale by a row of the same key that this very batch, or another host, wrote.
       pending = commits.filter((_, i) => results[i]?.type === 'stale').map(({ from }) => from);
+      if (landed === 0 && ++rounds === ROUNDS)
+        throw new OutboxContentionError('Others kept changing what was to come back', {
+          ids: pending.map(({ row }) => row.id),
+        });
     }
     return restored;
   }
 
   async function plan(pending: readonly Restored[], guard: Commit['guard'], generation: number) {
-    const taken = await store.findRows(pending.flatMap(({ row }) => [row.id, ...(row.replaces ?? [])]));
-    const stored = new Map(taken.flatMap((row) => (row ? [[row.id, row] as const] : [])));
+    const [there, lines] = await Promise.all([
+      store.findRows(pending.flatMap(({ row }) => [row.id, ...(row.replaces ?? [])])),
+      store.findByOrigin(pending.map(({ row }) => row.origin)),
+    ]);
+    const stored = new Map(there.flatMap((row) => (row ? [[row.id, row] as const] : [])));
+    const taken = new Set(pending.flatMap(({ row }) => row.replaces ?? []));
     const planned: { readonly from: Restored; readonly commit: Commit }[] = [];
-    for (const from of pending) {
-      if (stored.has(from.row.id)) continue;
+    for (const [i, from] of pending.entries()) {
+      if (stored.has(from.row.id) || taken.has(from.row.id)) continue;
       // An older stage of this line may have been restored first: the row that took it over removes it.
       const older = (from.row.replaces ?? []).flatMap((id) => stored.get(id) ?? []);
       const keys = uniqueKeys([keyOf(from.row), ...older.map(keyOf)]);
       const expected = (await store.readKeys(keys)).flat();
-      if (expected.some((row) => row.replaces?.includes(from.row.id))) continue;
+      // A line may have gone on under another key: an intent that became a row on the server's id (C21).
+      if ([lines[i], ...expected].some((row) => row?.replaces?.includes(from.row.id))) continue;
       planned.push({ from, commit: restoreCommit(from, keys, expected, older, guard, generation) });
     }
     return planned;
@@ -98,8 +118,10 @@ export function createRecovery({ store, ledger, clock, pageSize = 100 }: Recover
       const write = planAgreement(current, offer, ids, clock.now());
       if (write === current) return;
       const [result] = await store.commit([{ ...bare(row.owner, keys, guard), expected, write: [write] }]);
-      if (result?.type !== 'stale') return;
+      if (result?.type === 'failed') throw result.error;
+      if (result?.type !== 'stale' || result.reason === 'guard') return;
     }
+    throw new OutboxContentionError('Others kept changing what a snapshot vouches for', { id: row.id });
   }
 
   return {
@@ -142,6 +164,8 @@ export function createRecovery({ store, ledger, clock, pageSize = 100 }: Recover
         return { restored: 0 };
       // Written since the loss, over whatever told of before: it vouches for nothing.
       if (offer.type === 'snapshot' && offer.epoch === (await store.epoch())) return { restored: 0 };
+      // What the ledger has comes first: nothing could vouch for it any more once the snapshot has been taken.
+      if (isPending(await store.readFact(FACTS.recovery))) return { restored: 0 };
       const guard = { name: ownerPart(owner), value: undefined };
       let restored = 0;
       if (offer.type === 'snapshot') {

@@ -40,6 +40,7 @@ export function blockedDraft(row: Row, code: BlockedCode, doubt: boolean, now: n
     state: 'blocked',
     doubt,
     sentAt: undefined,
+    deferredAt: doubt ? row.deferredAt : undefined,
     heldAt: undefined,
     notBefore: undefined,
     blockedAt: now,

@@ -142,7 +142,7 @@ export function planAcknowledgement(
     case 'refused': {
       const { code, failure, rejection } = answer;
       const base = returned('blocked', failure?.code ?? code, answer.applied);
-      const doubt = isInDoubt(base);
+      const doubt = isInDoubt({ ...base, state: 'blocked' });
       const intents = row.kind === 'create' ? intentsOf(row, material.rows) : [];
       if (!doubt && intents.some((intent) => intent.kind === 'delete'))
         return drops([row, ...intents], material, facts);

@@ -105,6 +105,7 @@ export function planOwnWord(
   const known: RowDraft = {
     ...row,
     doubt: false,
+    deferredAt: undefined,
     notBefore: undefined,
     recovery: asked(row),
     evidence: { ...row.evidence, doubtSince: undefined },

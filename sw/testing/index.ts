@@ -17,3 +17,12 @@ export {
   type ScriptedServer,
   type ServedRequest,
 } from './scripted-server.ts';
+export {
+  explainSeed,
+  FAULT_GROUPS,
+  type FaultGroup,
+  type Played,
+  type SimulationOptions,
+  type Subject,
+  simulate,
+} from './simulate.ts';

@@ -179,7 +179,11 @@ export async function outboxFixture({
   };
 }
 
-const ended = (now: number) => ({ sentAt: undefined, claim: { host: 'h', expiresAt: now, fence: 1 } });
+const ended = (now: number) => ({
+  sentAt: undefined,
+  claim: { host: 'h', expiresAt: now, fence: 1 },
+  evidence: { attemptCount: 1, attempts: [{ at: now, host: 'h', fence: 1, end: 'deferred' }] },
+});
 
 /** The conditions that the replace table tells apart, as a host would have left them (A58). */
 export const CONDITIONS = {

@@ -129,3 +129,26 @@ it('[W32] discarding an owner clears its ledger; only tombstones stay', async ()
   const { engine: next } = await lose();
   expect(await rows(next)).toEqual([]);
 });
+
+it('[S31] a ledger that hung is asked again by the same host, and what it has comes back', async () => {
+  const { world, ledger, engine, lose, enqueue, mirrored, snapshot, rows, effects } = await setUp({
+    canAsk: false,
+  });
+  const saved = await enqueue(engine, 1);
+  await mirrored();
+  const offer = await snapshot(engine);
+  ledger.isHanging = true;
+  const { engine: next } = await lose();
+  await world.run(next.flush('ann', 'start'));
+  expect(await world.run(next.offerSnapshot('ann', offer))).toEqual({ restored: 0 });
+  expect(await rows(next)).toEqual([]);
+  ledger.isHanging = false;
+  await world.clock.advance(30_000);
+  await world.run(next.flush('ann', 'timer'));
+  expect((await rows(next)).map(({ id }) => id)).toEqual([saved.id]);
+  // The snapshot was not used up meanwhile: it still vouches for the row.
+  expect(await next.awaitsSnapshot('ann')).toBe(true);
+  await next.offerSnapshot('ann', offer);
+  await world.run(next.flush('ann', 'connect'));
+  expect(effects()).toEqual([saved.id]);
+});

@@ -355,3 +355,52 @@ it('[R2, S20] fields of a newer release come back with the row', async () => {
   await createRecovery({ store, ledger: kv, clock }).restoreFromLedger();
   expect(await all(store)).toMatchObject([{ mood: 'fresh', evidence: { weather: 'rain' } }]);
 });
+
+it('[S31] a recovery of which one commit failed stays pending, and the next one brings the rest back', async () => {
+  const { recovery, store, stored } = await lost();
+  store.failNext({ reason: 'recover', error: new Error('no room') });
+  await expect(recovery.restoreFromLedger()).rejects.toThrow('no room');
+  expect(await all(store)).toHaveLength(2);
+  expect(await recovery.restoreFromLedger()).toEqual({ restored: 1 });
+  expect((await all(store)).map(({ id }) => id)).toEqual(stored.map(({ id }) => id));
+});
+
+it('[S31] a snapshot stays awaited where what it vouches for could not be written', async () => {
+  const { recovery, store, stored } = await lost();
+  await recovery.restoreFromLedger();
+  store.failNext({ reason: 'recover', error: new Error('no room') });
+  await expect(recovery.offerSnapshot('ann', snapshotOf(stored))).rejects.toThrow('no room');
+  expect(await recovery.awaitsSnapshot('ann')).toBe(true);
+  await recovery.offerSnapshot('ann', snapshotOf(stored));
+  expect((await all(store)).map((row) => row.recovery?.proof)).toEqual(['agreed', 'agreed', 'agreed']);
+});
+
+it('[S31, S20] any number of rows of one key come back', async () => {
+  const { clock, kv, freshStore } = setUp();
+  const mirror = createMirror({ store: freshStore(), ledger: kv, clock, timers: clock }, { release: '1' });
+  const blocked = { target: { type: 'id', id: 'w1' }, state: 'blocked', blockedCode: 'rejected' } as const;
+  for (let n = 1; n <= 12; n++)
+    await mirror.store.commit([commitOf([draft({ id: uuid(n), ...blocked })], await all(mirror.store))]);
+  await mirror.settle();
+  const store = freshStore();
+  const recovery = createRecovery({ store, ledger: kv, clock });
+  expect(await recovery.restoreFromLedger()).toEqual({ restored: 12 });
+  expect(await all(store)).toHaveLength(12);
+});
+
+it('[S32, C21] an intent does not come back beside the row that it became, whichever of the two comes first', async () => {
+  const pending = { type: 'pending', origin: uuid(9) } as const;
+  // Entries come in the order of their ids: once the intent is the first, once the row.
+  for (const [intent, row] of [
+    [1, 2],
+    [4, 3],
+  ] as const) {
+    const became = { origin: uuid(intent), replaces: [uuid(intent)], seq: 40 + row } as const;
+    const { recovery, store } = await lost([
+      { n: intent, overrides: { kind: 'update', target: pending } },
+      { n: row, overrides: { kind: 'update', ...became } },
+    ]);
+    await recovery.restoreFromLedger();
+    expect((await all(store)).map(({ id }) => id)).toEqual([uuid(row)]);
+  }
+});

@@ -8,6 +8,10 @@ const context = { now, leaseMs: () => 10_000 };
 const writer = { release: '1', at: 1 };
 const claim = { host: 'a', expiresAt: now + 5_000, fence: 1 };
 const sending: Partial<Row> = { state: 'sending', sentAt: now - 5_000 };
+const deferred = (at: number) => ({
+  attemptCount: 1,
+  attempts: [{ at, host: 'a', fence: 1, end: 'deferred' }],
+});
 
 test.each([
   { when: 'claimed by a living host', row: rowFixture({ ...sending, writer, claim }), inFlight: true },
@@ -59,6 +63,11 @@ test.each([
   { row: rowFixture({ doubt: undefined, deferredAt: 5 }), standing: 'in_doubt' },
   { row: rowFixture({ doubt: undefined, sentAt: 5 }), standing: 'in_doubt' },
   { row: rowFixture({ ...sending, writer, claim, doubt: true }), standing: 'in_flight' },
+  // A release that knows no `doubt` took up rows of this one, and left the field as it was (R2).
+  { row: rowFixture({ ...sending, doubt: false, sentAt: 0 }), standing: 'in_doubt' },
+  { row: rowFixture({ doubt: false, deferredAt: 5 }), standing: 'in_doubt' },
+  { row: rowFixture({ doubt: false, deferredAt: 5, evidence: deferred(5) }), standing: 'unsent' },
+  { row: rowFixture({ doubt: false, deferredAt: 7, evidence: deferred(5) }), standing: 'in_doubt' },
 ])('[R7] names the standing $standing', ({ row, standing }) => {
   expect(standingOf(row, context)).toBe(standing);
   expect(isInDoubt(rowFixture({ doubt: undefined }))).toBe(false);
