@@ -70,11 +70,14 @@ const ENTRIES = {
   testing: {
     load: () => import('../sw/testing/index.ts'),
     names: [
+      'FAULT_GROUPS',
       'createManualClock',
       'createMemoryLedger',
       'createScriptedServer',
       'createTestEngine',
       'createTestWorld',
+      'explainSeed',
+      'simulate',
       'testCommand',
     ],
   },
