@@ -95,7 +95,8 @@ describe('the browser harness', () => {
     const arrived = app.nextRequest((request) => request.path === '/api/sync?tag=harness');
     await control.sync('harness');
     expect(await arrived).toMatchObject({ method: 'GET' });
-    expect(control.status()).toBe('running');
+    // The request may be here before the news of the worker's state is.
+    await control.waitForStatus('running');
     await control.close();
   });
 

@@ -1,13 +1,12 @@
 /** The session of one account: an outbox, the copy of the server, and what the page does about outcomes. */
 import { connectOutbox, type Handle, type Outbox } from 'holdfast/client';
-import { type PageStep, pageReactions, SENTENCES } from 'holdfast/reactions';
+import { type DataStep, runReactions, SENTENCES } from 'holdfast/reactions';
 import type { Outcome } from 'holdfast/shared';
 import { definition } from '../definition/outbox.ts';
 import { openAccepted } from './accepted.ts';
 import type { Account } from './account.ts';
 import { announce } from './announcer.tsx';
 import { explainLines } from './explain-lines.ts';
-import { followOutcomes } from './follow-outcomes.ts';
 import { offlineSwitch } from './lab-switch.ts';
 import { openServerCopy } from './server-copy.ts';
 import type { Session } from './session.ts';
@@ -32,38 +31,29 @@ export async function connectSession(account: Account): Promise<Session> {
     if (await copy.refresh()) forget();
   }
 
-  /** One step of the table in docs/outcomes.md; what needs no doing here falls through. */
-  function run(step: PageStep, outcomes: readonly Outcome[]): void {
-    switch (step.type) {
-      case 'confirm':
-      case 'invalidate': {
-        for (const outcome of outcomes) {
-          if (outcome.type !== 'committed' || outcome.receipt.target !== step.resource.target) continue;
-          const body = changes.bodyOf(outcome.row.id);
-          const { family } = outcome.row;
-          const { target, revision } = outcome.receipt;
-          if (body !== undefined) accepted.add({ family, target, revision, body }, outcome.row.origin);
-        }
-        break;
+  /** What is about data, in every page; what needs no doing here falls through. */
+  function apply(steps: readonly DataStep[], outcomes: readonly Outcome[]): void {
+    for (const step of steps) {
+      if (step.type === 'drop' && step.resource.target !== undefined) {
+        copy.drop(step.resource.family, step.resource.target);
       }
-      case 'drop':
-        if (step.resource.target !== undefined) copy.drop(step.resource.family, step.resource.target);
-        break;
-      case 'announce':
-        announce(SENTENCES.announce(step.ids.length), 'good');
-        break;
-      case 'notice':
-        announce(SENTENCES.notice(step.ids.length), 'bad');
-        break;
-      default:
     }
+    for (const outcome of outcomes) {
+      const { id, origin, family, kind } = outcome.row;
+      const body = changes.bodyOf(id);
+      if (outcome.type !== 'committed' || kind === 'delete' || kind === 'remove' || body === undefined)
+        continue;
+      const { target, revision } = outcome.receipt;
+      accepted.add({ family, target, revision, body }, origin);
+    }
+    changes.release(outcomes.map(({ row }) => row.id));
+    void refresh();
   }
 
-  const endOutcomes = followOutcomes(outbox, account.id, ({ outcomes, truncated }) => {
-    const steps = pageReactions(outcomes, { owner: account.id });
-    for (const step of steps) run(step, outcomes);
-    changes.release(outcomes.map(({ row }) => row.id));
-    if (steps.length > 0 || truncated) void refresh();
+  const endReactions = runReactions(outbox, {
+    apply,
+    readAgain: refresh,
+    tell: ({ type, ids }) => announce(SENTENCES[type](ids.length), type === 'announce' ? 'good' : 'bad'),
   });
   void refresh();
   const onOnline = (): void => void refresh();
@@ -127,7 +117,7 @@ export async function connectSession(account: Account): Promise<Session> {
       return waiting;
     },
     close() {
-      endOutcomes();
+      endReactions();
       endSwitch();
       window.removeEventListener('online', onOnline);
       changes.close();

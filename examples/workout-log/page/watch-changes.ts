@@ -21,6 +21,8 @@ export interface Changes extends Readable<readonly WaitingChange[]> {
 const READ_LIMIT = 500;
 /** Contents of rows that are gone are kept this long, for outcomes that come just after. */
 const REMEMBERED = 1_000;
+/** An outcome that asks nothing of the page releases nothing: past this a row that is gone is gone. */
+const LEAVING_MS = 3_000;
 
 export function watchChanges(outbox: DemoOutbox, copy: ServerCopy): Changes {
   const bodies = new Map<string, unknown>();
@@ -58,10 +60,15 @@ export function watchChanges(outbox: DemoOutbox, copy: ServerCopy): Changes {
     publish();
   }
 
+  const release = (rowIds: readonly string[]): void => {
+    if (rowIds.map((id) => leaving.delete(id)).includes(true)) publish();
+  };
   const follow = (): void => {
     const ids = new Set(outbox.view.getSnapshot().rows.map(({ id }) => id));
     for (const change of store.getSnapshot()) {
-      if (!ids.has(change.row.id)) leaving.set(change.row.id, { ...change, isLeaving: true });
+      if (ids.has(change.row.id) || change.isLeaving) continue;
+      leaving.set(change.row.id, { ...change, isLeaving: true });
+      setTimeout(() => release([change.row.id]), LEAVING_MS);
     }
     publish();
     // A row that could not be read now is asked for with the next change.
@@ -78,9 +85,7 @@ export function watchChanges(outbox: DemoOutbox, copy: ServerCopy): Changes {
       bodies.set(rowId, body);
       publish();
     },
-    release(rowIds) {
-      if (rowIds.map((id) => leaving.delete(id)).includes(true)) publish();
-    },
+    release,
     close() {
       for (const end of ends) end();
     },

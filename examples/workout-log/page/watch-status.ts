@@ -9,7 +9,8 @@ type Snapshot = ReturnType<DemoOutbox['view']['getSnapshot']>;
 const TROUBLE = {
   ok: undefined,
   full: 'This device has no room left. Earlier changes are safe and still leave; new ones cannot be saved.',
-  read_only: 'This device’s storage cannot be opened. What waits is shown from a copy; nothing can be saved.',
+  read_only:
+    'This device’s storage cannot be opened. What waits is shown from a second copy; nothing can be saved.',
   no_database: 'This device’s storage cannot be opened, so nothing can be saved right now.',
 } as const satisfies Record<Snapshot['storage']['mode'], string | undefined>;
 
