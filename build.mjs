@@ -12,6 +12,7 @@ const root = dirname(fileURLToPath(import.meta.url));
 /** Entry points by their place in dist/. The page host and the encryption arrive as chunks on demand. */
 export const ENTRIES = {
   'sw/index': 'sw/index.ts',
+  'postgrest/index': 'sw/postgrest.ts',
   'client/index': 'client/index.ts',
   'reactions/index': 'client/reactions.ts',
   'shared/index': 'shared/index.ts',
@@ -32,7 +33,7 @@ export const COMMON = {
 };
 
 /** A classic worker cannot import the definition's helpers, so its script carries them too. */
-export const CLASSIC_SOURCE = `export * from './sw/index.ts';\nexport * from './shared/index.ts';\n`;
+export const CLASSIC_SOURCE = `export * from './sw/index.ts';\nexport * from './sw/postgrest.ts';\nexport * from './shared/index.ts';\n`;
 
 const present = (entries) =>
   Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(join(root, file))));

@@ -1,7 +1,8 @@
 /** The surface of `holdfast/client`: what a page needs. */
 
-export type { Cancelled, EditedCopy, ExplainedRow, ExportedOutbox, SignedOut } from '../shared/answers.ts';
+export type { Cancelled, EditedCopy, ExportedOutbox, SignedOut } from '../shared/answers.ts';
 export type { HandCredentials, HandedCredentials, Triggers, ViewRow } from '../shared/protocol.ts';
+export type { Explanation } from './add-words.ts';
 export { type ConnectOptions, connectOutbox } from './connect-outbox.ts';
 export type { Handle } from './handle.ts';
 export type { Outbox, OutboxMethods } from './outbox.ts';

@@ -5,7 +5,6 @@
 import type {
   Cancelled,
   EditedCopy,
-  ExplainedRow,
   ExportedOutbox,
   JournalPage,
   SignedOut,
@@ -15,6 +14,7 @@ import { EnqueueUnknownError, SignedOutError } from '../shared/call-errors.ts';
 import type { Families, OutboxDefinition } from '../shared/family.ts';
 import type { FlushResult, Settled } from '../shared/outcome.ts';
 import type { HandCredentials, HostFacts, WorkerApi } from '../shared/protocol.ts';
+import type { Explanation } from './add-words.ts';
 import { createHandle, type Handle } from './handle.ts';
 import type { PageRealm } from './page-realm.ts';
 import type { SettledOptions } from './settling.ts';
@@ -41,7 +41,7 @@ export interface OutboxMethods<F extends Families> {
   pause(): Promise<void>;
   resume(): Promise<void>;
   /** Why this row has not been sent (W19). */
-  explain(id: string): Promise<ExplainedRow | undefined>;
+  explain(id: string): Promise<Explanation | undefined>;
   /** Payloads of waiting rows, by row id. */
   bodies(ids: readonly string[]): Promise<readonly { readonly id: string; readonly body: unknown }[]>;
   /** Everything of the owner, for a person who wants a copy. */
@@ -170,7 +170,10 @@ export async function createOutbox<F extends Families>(
     cancel: (id) => own((api, of) => api.cancel(of, id)),
     pause: () => own((api, of) => api.pause(of)),
     resume: () => own((api, of) => api.resume(of)),
-    explain: (id) => own((api, of) => api.explain(of, id)),
+    async explain(id) {
+      const found = await own((api, of) => api.explain(of, id));
+      return found && (await import('./add-words.ts')).addWords(found);
+    },
     bodies: (ids) => own((api, of) => api.bodies(of, ids)),
     persist: async () => (await watching()).persist(),
     export: () => own((api, of) => api.exportOwner(of)),

@@ -88,6 +88,7 @@ export type FlushCause =
   | 'periodic'
   | 'nudge';
 
+/** What a host says of a row; a page adds the words a person reads (`explain` of the outbox). */
 export interface ExplainedRow {
   readonly row: Row;
   /** One of a closed list of reasons, most direct first. */
@@ -98,12 +99,7 @@ export interface ExplainedRow {
     | { readonly type: 'waits_until'; readonly at: number; readonly by: 'server' | 'engine' }
     | { readonly type: 'signed_out' }
     | { readonly type: 'paused' }
-    | {
-        readonly type: 'blocked';
-        readonly code: string;
-        readonly sentence: string;
-        readonly waysOut: readonly string[];
-      }
+    | { readonly type: 'blocked'; readonly code: string }
     | { readonly type: 'needs_receipt' }
     | { readonly type: 'other_owner' };
   readonly wakes: readonly string[];

@@ -2,7 +2,6 @@
 export type { Credentials, CredentialsOffer } from './dispatch/credentials.ts';
 export type * from './dispatch/family-ports.ts';
 export { type HttpSenderOptions, httpSender } from './dispatch/http-sender.ts';
-export { postgrestFailures } from './dispatch/postgrest-failures.ts';
 export type { Report, Reported } from './dispatch/report.ts';
 export type {
   Answer,

@@ -8,8 +8,9 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const ENTRIES = {
   sw: {
     load: () => import('../sw/index.ts'),
-    names: ['httpSender', 'postgrestFailures', 'startOutbox', 'url'],
+    names: ['httpSender', 'startOutbox', 'url'],
   },
+  postgrest: { load: () => import('../sw/postgrest.ts'), names: ['postgrestFailures'] },
   client: { load: () => import('../client/index.ts'), names: ['connectOutbox'] },
   reactions: {
     load: () => import('../client/reactions.ts'),

@@ -1,6 +1,5 @@
 /** Why a row has not been sent, and what will wake it (W19). Pure. */
 import type { ExplainedRow } from '../../shared/answers.ts';
-import { blockedReason } from '../../shared/blocked-code.ts';
 import { isIntent, type Row } from '../../shared/row.ts';
 import { type ClaimContext, isAhead, planClaim } from './plan-claim.ts';
 import { neededOrigins } from './plan-intent.ts';
@@ -48,10 +47,7 @@ function reasonOf(row: Row, rows: readonly Row[], context: ExplainContext): Reas
       leaseEndsAt: row.claim?.expiresAt ?? (row.sentAt ?? 0) + context.leaseMs(row),
     };
   if (isNoted(row) || isUnproven(row)) return { type: 'needs_receipt' };
-  if (row.state === 'blocked') {
-    const code = row.blockedCode ?? 'unclassified';
-    return { type: 'blocked', code, ...blockedReason(code) };
-  }
+  if (row.state === 'blocked') return { type: 'blocked', code: row.blockedCode ?? 'unclassified' };
   if (context.isPaused) return { type: 'paused' };
   if (row.state === 'held' || context.isSignedOut) return { type: 'signed_out' };
   if (isIntent(row)) {

@@ -146,7 +146,7 @@ describe('explain', () => {
     world.server.next({ type: 'status', status: 422 });
     await world.flush();
     expect(await engine.explain('ann', later.id)).toMatchObject({
-      reason: { type: 'blocked', code: 'rejected', waysOut: ['recover', 'retry', 'discard'] },
+      reason: { type: 'blocked', code: 'rejected' },
       wakes: ['person'],
     });
     await engine.signOut('ann', 'keep');

@@ -1,10 +1,11 @@
 /** One device with the outbox app open: a browser profile of its own, and what a person or a test does there. */
 import type { BrowserContext, Page } from 'puppeteer';
+import type { Explanation } from '../../../client/add-words.ts';
 import { sentenceOf } from '../../../client/sentences.ts';
 import type { SettledOptions } from '../../../client/settling.ts';
 import type { CommandOptions } from '../../../client/typed-api.ts';
 import type { ViewSnapshot } from '../../../client/view-snapshot.ts';
-import type { EditedCopy, ExplainedRow, SignedOut, SignOutPolicy } from '../../../shared/answers.ts';
+import type { EditedCopy, SignedOut, SignOutPolicy } from '../../../shared/answers.ts';
 import type { FlushResult, JournalEntry, OutcomeType, Settled } from '../../../shared/outcome.ts';
 import type { ViewRow } from '../../../shared/protocol.ts';
 import type { Reported } from '../../../sw/dispatch/report.ts';
@@ -56,7 +57,7 @@ export interface Device {
   whenView(pattern: unknown): Promise<ViewSnapshot>;
   whenHeard(id: string, type: OutcomeType): Promise<void>;
   heard(id?: string): Promise<readonly OutcomeType[]>;
-  explain(id: string): Promise<ExplainedRow | undefined>;
+  explain(id: string): Promise<Explanation | undefined>;
   reports(): Promise<readonly Reported[]>;
   journal(): Promise<readonly JournalEntry[]>;
   /** Shows what the server has, and reacts to outcomes from now on. */

@@ -1,5 +1,5 @@
 /** Why a change has not been sent, in lines for a curious person. */
-import type { ExplainedRow } from 'holdfast/client';
+import type { Explanation } from 'holdfast/client';
 
 const time = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
@@ -15,7 +15,7 @@ const WAKES: Readonly<Record<string, string>> = {
   person: 'you',
 };
 
-export function explainLines(explained: ExplainedRow | undefined): readonly string[] {
+export function explainLines(explained: Explanation | undefined): readonly string[] {
   if (explained === undefined) return ['It is no longer on this device.'];
   const { row, reason, wakes } = explained;
   const attempts = row.evidence.attempts ?? [];
@@ -30,7 +30,7 @@ export function explainLines(explained: ExplainedRow | undefined): readonly stri
   ];
 }
 
-function reasonLine(reason: ExplainedRow['reason']): string {
+function reasonLine(reason: Explanation['reason']): string {
   switch (reason.type) {
     case 'ready':
       return 'Ready to leave.';
