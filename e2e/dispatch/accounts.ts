@@ -6,8 +6,8 @@ import type { Account } from '../support/outbox-app/serve-outbox-app.ts';
 import { tracesOf } from '../support/outbox-app/traces.ts';
 import { type DispatchWorld, SAVED } from './dispatch-world.ts';
 
-/** As an app does it: the outbox first, and the cookie when it says that nobody else's requests are under way. */
-async function switchTo(device: Device, account: Account): Promise<void> {
+/** The outbox first, and the cookie when it says that nobody else's requests are under way. */
+async function takeOver(device: Device, account: Account): Promise<void> {
   await device.page.evaluate((owner) => globalThis.outboxApp.outbox.signIn(owner), account);
   await device.changeCookie(account);
 }
@@ -42,10 +42,11 @@ export function describeAccounts(world: DispatchWorld): void {
     it('[W30] changed in the middle of a drain: when the sign-in is done nothing of the first is under way', async () => {
       const { device, app } = world;
       world.fail({ type: 'delay', ms: 150 });
-      const ids = [];
-      for (let n = 1; n <= 14; n++) ids.push(await device.create({ weightKg: n }));
+      await device.page.evaluate(() => globalThis.outboxApp.outbox.pause());
+      const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => device.create({ weightKg: n })));
+      await device.page.evaluate(() => globalThis.outboxApp.outbox.resume());
       await device.whenHeard(ids[0] ?? '', 'committed');
-      await switchTo(device, 'grace');
+      await takeOver(device, 'grace');
       const before = app.server.requests().filter(({ owner }) => owner === 'ada');
       expect(before.filter(({ endedAt }) => endedAt === undefined)).toEqual([]);
       const grace = await device.create();
@@ -53,7 +54,8 @@ export function describeAccounts(world: DispatchWorld): void {
       expect(app.server.requests().filter(({ owner }) => owner === 'ada')).toHaveLength(before.length);
       expect(before.length).toBeLessThan(ids.length);
       world.mend();
-      await switchTo(device, 'ada');
+      await device.signOut();
+      await device.signIn('ada');
       for (const id of ids) expect(await device.settled(id)).toMatchObject({ type: 'uploaded' });
       const { applied } = await app.server.statistics('ada');
       expect(applied.map(({ count }) => count)).toEqual(ids.map(() => 1));
