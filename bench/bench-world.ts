@@ -108,6 +108,20 @@ export async function openBenchWorld(): Promise<BenchWorld> {
   };
 }
 
+/** Past this the witnesses have written all they will, and nothing wakes a worker. */
+const QUIET_MS = 3_000;
+
+export async function quiet(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+}
+
+/** As the browser does with an idle one. */
+export async function stopWorker({ workers }: Pick<OutboxAt, 'workers'>): Promise<void> {
+  await quiet();
+  // Something may have woken it in the same moment.
+  await workers.stop().catch(() => workers.stop());
+}
+
 async function attachTo(chromium: Chromium, origin: string): Promise<CdpSession> {
   return await (await chromium.connectCdp()).attachServiceWorker(origin);
 }

@@ -1,5 +1,5 @@
 /** What saving costs: warm, cold, and with many rows waiting. */
-import type { BenchWorld } from './bench-world.ts';
+import { type BenchWorld, stopWorker } from './bench-world.ts';
 import { fill } from './measure-drains.ts';
 import { median, quantile } from './metrics.ts';
 import type { Samples } from './samples.ts';
@@ -28,7 +28,7 @@ export async function measureEnqueues(world: BenchWorld, plan: EnqueuePlan, samp
   for (let round = 0; round < plan.coldRounds; round++) {
     await peers.workers.stop();
     const pingMs = await peers.call('ping');
-    await outbox.workers.stop();
+    await stopWorker(outbox);
     const [ms = Number.NaN] = await outbox.call('enqueueEach', 1);
     samples.add('enqueue_cold_ms', ms / pingMs);
     samples.report('ms_enqueue_cold', 'ms', ms);
@@ -54,9 +54,9 @@ async function measureLongQueue(world: BenchWorld, plan: EnqueuePlan, samples: S
     samples.add('enqueue_growth_100000', long / short);
   }
   for (let round = 0; round < plan.coldRounds; round++) {
-    await empty.workers.stop();
+    await stopWorker(empty);
     const emptyMs = await empty.call('firstAnswer');
-    await many.workers.stop();
+    await stopWorker(many);
     const manyMs = await many.call('firstAnswer');
     samples.add('open_growth_100000', manyMs / emptyMs);
     samples.report('ms_open_empty', 'ms', emptyMs);

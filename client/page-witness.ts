@@ -13,7 +13,11 @@ export interface PageWitness {
   note(change: ChangeMessage): void;
   /** Changes were missed. */
   noteAll(): void;
-  rewrite(): void;
+  /**
+   * A flush is over. Rewrites at once where rows have ended since the last time; after one that moved nothing, as
+   * every save without a connection starts one, a moment's quiet is waited for.
+   */
+  flushed(): void;
   /** The person's word was that this owner's rows may be lost: nothing must bring them back. */
   forget(owner: string): void;
 }
@@ -27,6 +31,7 @@ export interface PageWitnessDeps {
 
 export function createPageWitness({ name, realm, own, signal }: PageWitnessDeps): PageWitness {
   let witness: SnapshotWitness | undefined;
+  let hasEnds = false;
   // Reading `localStorage` throws where storage is forbidden: not before it is used.
   const storage = {
     getItem: (key: string) => realm.localStorage.getItem(key),
@@ -65,10 +70,14 @@ export function createPageWitness({ name, realm, own, signal }: PageWitnessDeps)
     },
     note({ epoch, generation, rows, removed, entries }) {
       const ended = entries.flatMap(({ stays, row }) => (stays ? [] : row.id));
+      hasEnds ||= removed.length + ended.length > 0;
       witness?.note({ epoch, generation, ids: rows.map(({ id }) => id), gone: [...removed, ...ended] });
     },
     noteAll: () => witness?.noteAll(),
-    rewrite,
+    flushed() {
+      if (hasEnds) rewrite();
+      hasEnds = false;
+    },
     forget(owner) {
       try {
         storage.removeItem(snapshotName(name, owner));

@@ -150,7 +150,7 @@ export function startWatch({
       case 'progress': {
         const { running, done, total, stoppedBy, wakeAt, stuckSince, accepted } = message;
         noteProgress(message);
-        if (!running) witness.rewrite();
+        if (!running) witness.flushed();
         view.note({
           progress: { running, done, total },
           stoppedBy,
