@@ -46,6 +46,7 @@ export async function openServiceWorkerControl(page: Page): Promise<ServiceWorke
     for (const registration of event.registrations) {
       registrations.set(registration.registrationId, registration);
     }
+    for (const check of waiting) check();
   });
   session.on('ServiceWorker.workerVersionUpdated', (event) => {
     for (const version of event.versions) versions.set(version.versionId, version);
@@ -76,9 +77,17 @@ export async function openServiceWorkerControl(page: Page): Promise<ServiceWorke
     });
   }
 
+  const living = (): readonly WorkerRegistration[] =>
+    [...registrations.values()].filter((r) => !r.isDeleted && r.scopeURL.startsWith(origin));
+
+  // What is registered is told by events after `enable`; before that nothing here would be true.
+  const count = await page.evaluate(async () =>
+    'serviceWorker' in navigator ? (await navigator.serviceWorker.getRegistrations()).length : 0,
+  );
+  await until(() => living().length >= count && (count === 0 || own().length > 0), 'Registrations told');
+
   function registrationId(): string {
-    const living = [...registrations.values()].filter((r) => !r.isDeleted && r.scopeURL.startsWith(origin));
-    const last = living.at(-1);
+    const last = living().at(-1);
     if (last === undefined) throw new Error(`No service worker is registered under ${origin}`);
     return last.registrationId;
   }
