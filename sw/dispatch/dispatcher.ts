@@ -143,9 +143,15 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     if (stoppedBy === 'owner' || stoppedBy === 'paused' || stoppedBy === 'auth') return undefined;
     // W4: the rest is for the next event; a page that is open brings it at once.
     if (stoppedBy === 'time') return clock.now();
-    if (!isTrouble) return wakeAt;
     const input = { now: clock.now(), random: ids.random(), serverAt: undefined, policy: settings.retry };
-    const { at } = planWait({ ...input, attempt: state.troubles });
+    const waitFor = (attempt: number): number => planWait({ ...input, attempt }).at;
+    if (stoppedBy === 'network' || stoppedBy === 'failures') {
+      // Of a long queue some row is always due: trying one after the other would be a loop against a server that
+      // is in trouble. So the wait grows with every flush in vain, as a single row's does.
+      return Math.max(waitFor(state.fruitless?.flushes ?? 1), wakeAt ?? 0);
+    }
+    if (!isTrouble) return wakeAt;
+    const at = waitFor(state.troubles);
     return Math.min(at, wakeAt ?? at);
   };
 
@@ -189,12 +195,12 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     const { running } = state;
     const ended = 'error' in end ? undefined : end;
     const stoppedBy = ended ? ended.stoppedBy : 'store';
+    state.fruitless = nextFruitless(state, stoppedBy === 'auth' ? undefined : running, startedAt);
     Object.assign(state, {
       running: undefined,
       isRunning: false,
       stoppedBy,
       wakeAt: nextWake(state, stoppedBy, ended?.wakeAt),
-      fruitless: nextFruitless(state, stoppedBy === 'auth' ? undefined : running, startedAt),
       // A drain that left nothing is over: the next one counts from nought.
       done: state.counts.queued + state.counts.sending === 0 ? 0 : state.done + (running?.done ?? 0),
     } satisfies Partial<OwnerState>);

@@ -37,6 +37,27 @@ describe('a failure in passing', () => {
     expect(thrice.outcomes).toHaveLength(3);
   });
 
+  it.each([
+    { fault: { type: 'status', status: 503 }, by: 'failures' },
+    { fault: { type: 'reset' }, by: 'network' },
+  ] as const)(
+    '[D3, W20, W22] of a long queue asks to be woken later with every flush in vain ($by)',
+    async ({ fault, by }) => {
+      const world = await dispatchWorld();
+      for (let n = 0; n < 60; n++) await world.put(`t${n}`);
+      world.server.always(fault);
+      const end = world.clock.now() + 600_000;
+      // An open page's timer, which does as it is told.
+      while (world.clock.now() < end) {
+        const { stoppedBy } = await world.run(world.engine.flush('ann', 'timer'));
+        if (stoppedBy !== undefined) expect(stoppedBy).toBe(by);
+        const { wakeAt = end } = world.engine.progress('ann');
+        await world.clock.advance(Math.max(wakeAt - world.clock.now(), 250));
+      }
+      expect(world.server.requests.length).toBeLessThan(120);
+    },
+  );
+
   it('[D3] rests its key by a wait that survives a restart and that flush(), sync and online override', async () => {
     const world = await dispatchWorld();
     const row = await world.put('a');
