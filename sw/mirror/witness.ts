@@ -102,7 +102,9 @@ export function createWitness(deps: WitnessDeps, options: WitnessOptions): Witne
   }
 
   function restored(): Promise<boolean> {
-    if (clock.now() >= askAgainAt) asked = undefined;
+    const waitMs = askAgainAt - clock.now();
+    // C4: further ahead than it was set comes from a clock that was set back since.
+    if (waitMs <= 0 || (waitMs > AGAIN_MS && waitMs < Number.POSITIVE_INFINITY)) asked = undefined;
     if (asked !== undefined) return asked;
     const mine = restore();
     asked = mine;

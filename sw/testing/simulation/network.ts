@@ -21,6 +21,8 @@ export interface Network {
   deafLookups: number;
   /** Ids of requests that may still arrive. */
   readonly underWay: ReadonlyMap<string, number>;
+  /** Tells what the server has applied since it was asked last. */
+  notice(): void;
   sender(who: string): Sender;
   findReceipt(who: string): FindReceipt;
   readCurrent(who: string): ReadCurrent;
@@ -55,9 +57,9 @@ export function createNetwork({ loop, server, lingerMs, onSent, onApplied }: Net
     if (network.account !== request.owner) return problemAnswer(401, 'owner_mismatch');
     const fault = network.faults.shift();
     if (fault) server.next(fault, ({ id }) => id === request.id);
-    const answer = await server.sender.send(request, new AbortController().signal);
+    const answered = server.sender.send(request, new AbortController().signal);
     notice();
-    return answer;
+    return answered;
   };
 
   const send = (who: string, request: SendRequest, signal: AbortSignal): Promise<Answer> =>
@@ -106,6 +108,7 @@ export function createNetwork({ loop, server, lingerMs, onSent, onApplied }: Net
     mishaps: [],
     deafLookups: 0,
     underWay,
+    notice,
     sender: (who) => ({ send: (request, signal) => send(who, request, signal) }),
     findReceipt: (who) => (request, signal) =>
       new Promise((resolve) => {

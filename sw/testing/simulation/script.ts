@@ -136,42 +136,57 @@ export function writeScript(
 ): Script {
   const random = createRandom(seed);
   const chosen = groups.filter(() => random.chance(0.35));
+  const trouble = 0.15 + 0.3 * random.next();
+  // Things go wrong between changes of the same thing, so a story is about few of them.
+  const few = 1 + random.below(3);
+  const pool = Array.from({ length: few }, () => random.below(64));
+  const about: Pool = () => (random.chance(0.1) ? random.below(64) : (pool[random.below(few)] ?? 0));
   const count = Math.ceil(length * (0.5 + random.next()));
-  const actions = [{ type: 'sign_in', host: 0, owner: 0 } as const, steps(random, 12)];
+  const actions: Action[] = [{ type: 'sign_in', host: 0, owner: 0 }, steps(random, 12)];
   while (actions.length < count) {
-    const group = chosen.length > 0 && random.chance(0.35) ? chosen[random.below(chosen.length)] : undefined;
-    actions.push(group ? befall(group, random) : ask(random));
+    const group = random.chance(trouble) ? chosen[random.below(chosen.length)] : undefined;
+    if (group) actions.push(befall(group, random));
+    else actions.push(...ask(random, about));
   }
   return { seed, hosts: 1 + random.below(3), hasLocks: random.chance(0.7), actions };
 }
+
+/** Chooses what a command or a person's choice is about. */
+type Pool = () => number;
 
 function steps(random: Random, most: number): Action {
   return { type: 'steps', count: 1 + random.below(most), salt: random.below(1_000_000) };
 }
 
 /** What pages and browsers do on a good day. */
-function ask(random: Random): Action {
+function ask(random: Random, about: Pool): readonly Action[] {
   const host = random.below(4);
   const roll = random.next();
-  if (roll < 0.3) {
-    return {
-      type: 'enqueue',
-      host,
-      kind: random.pick(KINDS),
-      of: random.below(64),
-      revision: random.chance(0.8),
-      ...(random.chance(0.06) && { after: random.below(64) }),
-      ...(random.chance(0.1) && { urgent: true }),
-      ...(random.chance(0.05) && { expires: random.pick([1_000, 12_000, 60_000]) }),
-    };
+  if (roll < 0.34) return enqueue(random, host, about);
+  if (roll < 0.56) {
+    const flush = { type: 'flush', host, cause: random.pick(CAUSES) } as const;
+    return random.chance(0.7) ? [flush, steps(random, 50)] : [flush];
   }
-  if (roll < 0.44) return { type: 'flush', host, cause: random.pick(CAUSES) };
-  if (roll < 0.78) return steps(random, 40);
-  if (roll < 0.88) return { type: 'time', ms: random.pick([300, 1_000, 3_000, 6_000, 11_000, 40_000]) };
-  if (roll < 0.93) return { type: 'person', host, does: random.pick(PERSON), of: random.below(64) };
-  if (roll < 0.96) return { type: 'repeat', host, of: random.below(64) };
-  if (roll < 0.98) return { type: 'snapshot', host };
-  return { type: 'late_answers', often: random.pick([0, 0.2, 0.6]) };
+  if (roll < 0.78) return [steps(random, 40)];
+  if (roll < 0.86) return [{ type: 'time', ms: random.pick([300, 1_000, 3_000, 6_000, 11_000, 40_000]) }];
+  if (roll < 0.93) return [{ type: 'person', host, does: random.pick(PERSON), of: random.below(64) }];
+  if (roll < 0.96) return [{ type: 'repeat', host, of: random.below(64) }];
+  if (roll < 0.98) return [{ type: 'snapshot', host }];
+  return [{ type: 'late_answers', often: random.pick([0, 0.2, 0.6]) }];
+}
+
+function enqueue(random: Random, host: number, about: Pool): readonly Action[] {
+  const command: Action = {
+    type: 'enqueue',
+    host,
+    kind: random.pick(KINDS),
+    of: about(),
+    revision: random.chance(0.8),
+    ...(random.chance(0.06) && { after: random.below(64) }),
+    ...(random.chance(0.1) && { urgent: true }),
+    ...(random.chance(0.05) && { expires: random.pick([1_000, 12_000, 60_000]) }),
+  };
+  return random.chance(0.5) ? [command, steps(random, 12)] : [command];
 }
 
 const PERSON = ['retry', 'overwrite', 'discard', 'cancel', 'recover'] as const;

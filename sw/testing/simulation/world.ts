@@ -75,7 +75,13 @@ export function createWorld(script: Script, subject: Subject = DEFAULT_SUBJECT):
   const clock = loop;
   const server = createScriptedServer({
     clock,
-    timers: { after: (ms, callback) => loop.after('', ms, callback) },
+    timers: {
+      after: (ms, callback) =>
+        loop.after('', ms, () => {
+          callback();
+          network.notice();
+        }),
+    },
   });
   const ledger = createMemoryLedger();
   const weather: Weather = {

@@ -152,3 +152,16 @@ it('[S31] a ledger that hung is asked again by the same host, and what it has co
   await world.run(next.flush('ann', 'connect'));
   expect(effects()).toEqual([saved.id]);
 });
+
+it('[S31, C4] a clock set back does not keep what a ledger holds from coming back', async () => {
+  const { world, ledger, engine, lose, enqueue, mirrored, rows } = await setUp({ canAsk: false });
+  const saved = await enqueue(engine, 1);
+  await mirrored();
+  ledger.isHanging = true;
+  const { engine: next } = await lose();
+  await world.run(next.flush('ann', 'start'));
+  ledger.isHanging = false;
+  world.clock.jump(-86_400_000);
+  await world.run(next.flush('ann', 'timer'));
+  expect((await rows(next)).map(({ id }) => id)).toEqual([saved.id]);
+});
