@@ -85,6 +85,7 @@ export function readOptions(options: EngineOptions): Settings {
     definition,
     sender: options.sender,
     credentials: options.credentials ?? NO_CREDENTIALS,
+    familyNames: [...families.keys()],
     familyOf: (name) => families.get(name),
     portsOf: (name) => ports.get(name) ?? {},
     report: options.report ?? (() => undefined),

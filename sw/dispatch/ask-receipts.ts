@@ -9,9 +9,11 @@ import { findGoneHosts } from '../outbox/host-id.ts';
 import { type PredecessorEnd, planAsking } from '../outbox/plan-lookup.ts';
 import type { LanePlace } from '../outbox/row-store.ts';
 import type { DispatchDeps } from './dispatch-deps.ts';
+import { readMember } from './failure-signals.ts';
 import type { FlushState } from './flush-state.ts';
 import { judgeLookup, type LookupJudgement } from './judge-lookup.ts';
 import { planWait } from './retry-policy.ts';
+import type { ReceiptLookup } from './sender.ts';
 import { withinLimit } from './time-limit.ts';
 
 /** Rows looked at per flush, of each of the two lanes. */
@@ -103,28 +105,28 @@ async function askPredecessors(
     if (ends.has(origin)) continue;
     // An origin is the first id of its line; the journal may know a later one, under its own family.
     const end = await store.findEndOfOrigin(origin);
-    const family = end?.key[1] ?? intent.family;
-    if (!settings.portsOf(family).findReceipt) {
-      ends.set(origin, { type: 'no_port' });
-      continue;
-    }
-    const { sourceRef } = intent;
-    const creation = {
-      id: end?.id ?? origin,
-      family,
-      kind: 'create',
-      target: { type: 'pending', origin },
-    } as const;
     const isOwn = intent.target.type === 'pending' && intent.target.origin === origin;
-    const word = await lookUp({ ...creation, owner: intent.owner, ...(isOwn && { sourceRef }) }, state, deps);
-    if (word?.type === 'receipt') ends.set(origin, word);
-    else ends.set(origin, { type: !word || word.type === 'no_answer' ? 'no_answer' : 'none' });
+    const of = end?.key[1] ?? intent.family;
+    // Where nothing is known of a row that is waited for by name, it may be of any family and kind (W60).
+    const others = end || isOwn ? [] : settings.familyNames.filter((family) => family !== of);
+    const families = [of, ...others].filter((family) => settings.portsOf(family).findReceipt);
+    const { owner, sourceRef } = intent;
+    const asked = { id: end?.id ?? origin, owner, target: { type: 'pending', origin } } as const;
+    const own = isOwn ? ({ kind: 'create', sourceRef } as const) : {};
+    let said: PredecessorEnd = { type: families.length > 0 ? 'none' : 'no_port' };
+    for (const family of families) {
+      const word = await lookUp({ ...asked, ...own, family }, state, deps);
+      if (word?.type === 'receipt') said = word;
+      else if (!word || word.type === 'no_answer') said = { type: 'no_answer' };
+      if (said.type !== 'none') break;
+    }
+    ends.set(origin, said);
   }
   note(state, await acknowledger.hearPredecessors(intent, ends, againAt(deps)));
 }
 
-type Asked = Pick<Row, 'id' | 'owner' | 'family' | 'kind' | 'target'> &
-  Partial<Pick<Row, 'requestHash' | 'sourceRef' | 'expectedRevision'>>;
+type Asked = Pick<Row, 'id' | 'owner' | 'family' | 'target'> &
+  Partial<Pick<Row, 'kind' | 'requestHash' | 'sourceRef' | 'expectedRevision'>>;
 
 /** Never rejects. `undefined`: the flush has stopped, or there is nobody to ask. */
 async function lookUp(
@@ -132,9 +134,8 @@ async function lookUp(
   state: FlushState,
   { clock, timers, settings }: DispatchDeps,
 ): Promise<LookupJudgement | undefined> {
-  const { findReceipt, mapFailure } = settings.portsOf(asked.family);
-  const family = settings.familyOf(asked.family);
-  if (!findReceipt || !family || state.stoppedBy() !== undefined) return undefined;
+  const { findReceipt } = settings.portsOf(asked.family);
+  if (!findReceipt || state.stoppedBy() !== undefined) return undefined;
   const { owner, id, sourceRef } = asked;
   const request = { owner, id, family: asked.family, sourceRef, headers: state.headers };
   const lookup = await withinLimit(timers, settings.appLimitMs, (signal) =>
@@ -142,17 +143,41 @@ async function lookUp(
   ).catch(
     (error: unknown) => ({ type: 'no_answer', answer: { type: 'failure', error, timedOut: false } }) as const,
   );
-  const word = judgeLookup(
-    lookup,
-    { ...asked, wireKind: wireKindOf(asked.family, asked.kind) },
-    { owner: state.owner, family, mapFailure, now: clock.now(), longestWaitMs: settings.retry.believedMs },
-  );
+  const kind = asked.kind ?? 'create';
+  const named = asked.kind === undefined ? commandNamed(kindOf(lookup), settings) : undefined;
+  const command = { ...asked, kind, wireKind: wireKindOf(asked.family, kind), ...named };
+  const family = settings.familyOf(command.family);
+  if (!family) return undefined;
+  const { mapFailure } = settings.portsOf(command.family);
+  const word = judgeLookup(lookup, command, {
+    owner: state.owner,
+    family,
+    mapFailure,
+    now: clock.now(),
+    longestWaitMs: settings.retry.believedMs,
+  });
   if (word.type === 'no_answer') {
     state.wake(word.retryAt);
     if (word.isSignedOut) state.see({ type: 'stop', by: 'auth' });
     else if (word.failure.code === 'network') state.see({ type: 'no_answer', key: id });
   }
   return word;
+}
+
+function kindOf(lookup: ReceiptLookup): unknown {
+  return readMember(readMember(lookup, 'receipt'), 'kind');
+}
+
+/** The family and kind that a receipt says it is for. */
+function commandNamed(wireKind: unknown, { familyNames, familyOf }: DispatchDeps['settings']) {
+  if (typeof wireKind !== 'string') return undefined;
+  for (const family of familyNames)
+    for (const kind of ['create', 'update', 'delete', 'put', 'remove'] as const) {
+      const older = familyOf(family)?.wireKinds?.[kind] ?? [];
+      if (wireKindOf(family, kind) === wireKind || older.includes(wireKind))
+        return { family, kind, wireKind };
+    }
+  return undefined;
 }
 
 function note(state: FlushState, acknowledged: Acknowledged): void {

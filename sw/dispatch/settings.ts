@@ -11,6 +11,8 @@ export interface DispatchSettings {
   readonly sender: Sender;
   readonly credentials: Credentials;
   readonly report: Report;
+  /** All that this release defines. */
+  readonly familyNames: readonly string[];
   /** `undefined` for a family that this release does not define (R3). */
   readonly familyOf: (family: string) => Family | undefined;
   readonly portsOf: (family: string) => FamilyPorts;

@@ -150,7 +150,8 @@ export function planIntentWord(
   const of = (origin: string) => ends.get(origin)?.type ?? 'no_answer';
   if (origins.every((origin) => of(origin) === 'receipt')) return convert(intent, material, context);
   const creation = intent.target.type === 'pending' ? intent.target.origin : undefined;
-  if (intent.kind === 'delete' && creation !== undefined && of(creation) === 'none') {
+  // After a loss the line may have gone on under an id that nobody knows here: then "none" of its first id is not proof.
+  if (intent.kind === 'delete' && creation !== undefined && of(creation) === 'none' && !intent.recovery) {
     const outcome = outcomeOf(intent, { type: 'dropped', reason: 'table' });
     return {
       type: 'commit',

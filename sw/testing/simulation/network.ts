@@ -37,9 +37,11 @@ export interface NetworkDeps {
   readonly lingerMs: (request: SendRequest) => number;
   readonly onSent: (who: string, request: SendRequest) => void;
   readonly onApplied: (change: AppliedChange) => void;
+  /** A delete found nothing to delete. */
+  readonly onGone: (id: string) => void;
 }
 
-export function createNetwork({ loop, server, lingerMs, onSent, onApplied }: NetworkDeps): Network {
+export function createNetwork({ loop, server, lingerMs, onSent, onApplied, onGone }: NetworkDeps): Network {
   const underWay = new Map<string, number>();
   let seen = server.applied.length;
 
@@ -59,7 +61,10 @@ export function createNetwork({ loop, server, lingerMs, onSent, onApplied }: Net
     if (fault) server.next(fault, ({ id }) => id === request.id);
     const answered = server.sender.send(request, new AbortController().signal);
     notice();
-    return answered;
+    const answer = await answered;
+    const isDelete = request.kind === 'delete' || request.kind === 'remove';
+    if (isDelete && answer.type === 'response' && answer.status === 404) onGone(request.id);
+    return answer;
   };
 
   const send = (who: string, request: SendRequest, signal: AbortSignal): Promise<Answer> =>

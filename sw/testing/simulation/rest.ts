@@ -16,7 +16,7 @@ const MOST_ROUNDS = 60;
 const MOST_MS = 3 * 3_600_000;
 /** Time for what had begun to end by its limits. */
 const RUNS_OUT_MS = 60_000;
-/** A page that is open looks again at least this often. */
+/** When a page that is open looks again, where nothing says when it should. */
 const LOOKS_AGAIN_MS = 15_000;
 
 export async function comeToRest(
@@ -110,7 +110,8 @@ async function restOf(world: World, owner: string, run: Run): Promise<void> {
     const own = [...truth.rows.values()].filter((row) => row.owner === owner);
     if (own.every((row) => isAtRest(row, truth.rows, isInDoubt))) return;
     const { wakeAt } = host().engine.progress(owner);
-    loop.pass(Math.max(1, Math.min(LOOKS_AGAIN_MS, (wakeAt ?? Number.POSITIVE_INFINITY) - loop.now())));
+    const wait = wakeAt === undefined ? LOOKS_AGAIN_MS : wakeAt - loop.now();
+    loop.pass(Math.min(MOST_MS / 2, Math.max(1, wait)));
   }
   const left = [...truth.rows.values()].filter(
     (row) => row.owner === owner && !isAtRest(row, truth.rows, isInDoubt),

@@ -50,6 +50,8 @@ export interface Truth {
   reread(store: RowStore, why: 'power_cut' | 'lost'): Promise<void>;
   sent(who: string, host: string | undefined, request: SendRequest): void;
   applied(change: AppliedChange): void;
+  /** The server said of this delete that there is nothing to delete. */
+  noteGone(id: string): void;
   tell(told: Told, enqueued: Enqueued): void;
   fateOf(id: string): Fate;
   bodyOf(row: Row): unknown;
@@ -92,6 +94,8 @@ export interface TruthDeps {
   readonly clocksJump: boolean;
   /** Whether the story loses the database while its witness fails: then S38's window is wide open. */
   readonly losesWitness: boolean;
+  /** A page may repeat a call that a lost database had answered: then it hears of the same end again. */
+  readonly repeatsAfterLoss: boolean;
   /** The family's resolver may let the server's version win. */
   readonly canDrop: boolean;
 }
@@ -127,6 +131,8 @@ export function createTruth(deps: TruthDeps): Truth {
     broken.push(`${clause}: ${what}`);
   };
   const hasApplied = (id: string): boolean => server.receipt(id) !== undefined;
+  /** Ids of deletes of which the server said that there is nothing to delete. */
+  const foundGone = new Set<string>();
   const marksOf = (body: unknown): readonly number[] => subject.marksOf?.(body) ?? [];
   const bodyOf = (row: Row): unknown => (row.bodyId === undefined ? undefined : bodies.get(row.bodyId));
 
@@ -150,7 +156,8 @@ export function createTruth(deps: TruthDeps): Truth {
         if (!hasApplied(id))
           breaks('D44', `${short(id)} was told as committed, and the server does not have it`);
         if (outcome.duplicate) return;
-        if (toldCommitted.has(id)) breaks('D29', `${short(id)} was told as committed twice`);
+        if (toldCommitted.has(id) && !deps.repeatsAfterLoss)
+          breaks('D29', `${short(id)} was told as committed twice`);
         toldCommitted.add(id);
         return;
       case 'already_gone':
@@ -279,7 +286,7 @@ export function createTruth(deps: TruthDeps): Truth {
             breaks('S14', `after a ${why} ${short(row.id)} is not in doubt, and the server has applied it`);
         }
       toldCommitted.clear();
-      if (why === 'lost') for (const id of claimed.keys()) forgotten.add(id);
+      if (why === 'lost') for (const id of [...claimed.keys(), ...hashes.keys()]) forgotten.add(id);
       if (why === 'lost' && clocksJump) lastOfResource.clear();
       const owner = await store.readFact(FACTS.activeOwner);
       active = typeof owner === 'string' ? owner : undefined;
@@ -337,12 +344,15 @@ export function createTruth(deps: TruthDeps): Truth {
           `${short(entry.command.id)} was told as saved, and is nowhere (${row?.id.slice(-4) ?? '-'})`,
         );
     },
+    noteGone(id) {
+      foundGone.add(id);
+    },
     fateOf(id) {
       const seen = new Set<string>();
       for (let next = id; ; ) {
         const row = rows.get(next);
         if (row) return { type: 'stored', row };
-        if (hasApplied(next)) return { type: 'applied', id: next };
+        if (hasApplied(next) || foundGone.has(next)) return { type: 'applied', id: next };
         const end = ends.get(next);
         if (!end || seen.has(next)) return { type: 'lost', id: next };
         if (end.by === undefined) return { type: 'ended', id: next, end: end.end };

@@ -102,6 +102,7 @@ export function createWorld(script: Script, subject: Subject = DEFAULT_SUBJECT):
     isUnderWay: (id) => network.underWay.has(id),
     clocksJump: happens('jump'),
     losesWitness: happens('lose_store') && happens('ledger'),
+    repeatsAfterLoss: happens('lose_store') && happens('repeat'),
     canDrop: happens('resolver'),
   });
   const network: Network = createNetwork({
@@ -110,6 +111,7 @@ export function createWorld(script: Script, subject: Subject = DEFAULT_SUBJECT):
     lingerMs: ({ id }) => LEASE_MS - (loop.passed - (truth.claimedAt(id) ?? loop.passed)),
     onSent: (who, request) => truth.sent(who, hosts.find(({ name }) => name === who)?.engine.host, request),
     onApplied: truth.applied,
+    onGone: truth.noteGone,
   });
   let made = 0;
   const uuid = (): string => {

@@ -186,6 +186,33 @@ describe('an intent whose creation is not stored', () => {
   });
 });
 
+describe('a row that waits by name for one that is not known any more', () => {
+  it('[W60, C23] asks for it in every family, and leaves by whatever receipt the server has', async () => {
+    const world = await dispatchWorld();
+    world.server.latencyMs = 100;
+    const parent = await world.enqueue({ family: 'workout', kind: 'create', body: { kg: 60 } });
+    void world.engine.flush('ann', 'flush');
+    await world.clock.advance(50);
+    await world.put('day', { after: [parent.origin] });
+    // As after a loss: its row and everything known of it is gone.
+    world.host.kill();
+    const expected = [await world.row(parent.id)];
+    const nothing = { owner: 'ann', write: [], outcomes: [], durability: 'relaxed' } as const;
+    const gone = {
+      ...nothing,
+      reason: 'recover',
+      keys: expected.map(keyOf),
+      expected,
+      remove: [parent.id],
+    } as const;
+    await world.store.commit([gone]);
+    const engine = await world.restart();
+    await world.run(engine.flush('ann', 'flush'));
+    expect(world.server.applied.map(({ family }) => family)).toEqual(['workout', 'plan']);
+    expect(await world.rows()).toEqual([]);
+  });
+});
+
 describe('a restored row', () => {
   it('[S37, D42] without proof is settled by its receipt as recovered, or sent after a definite none', async () => {
     const world = await dispatchWorld();

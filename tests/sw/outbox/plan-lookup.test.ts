@@ -248,6 +248,15 @@ describe('an intent whose creation is not stored', () => {
     expect(commit.outcomes[0]?.outcome).toMatchObject({ type: 'dropped', reason: 'table' });
   });
 
+  it('[C23, S38] is kept, blocked, when it is a delete that came back after a loss: its creation may have another id', () => {
+    const recovery = { source: 'ledger', at: 1, generation: 1, proof: 'agreed' } as const;
+    const commit = commitOf(hear(intent({ kind: 'delete', recovery }), 'none'));
+    expect(commit).toMatchObject({
+      remove: [],
+      write: [{ state: 'blocked', blockedCode: 'predecessor_receipt_unknown' }],
+    });
+  });
+
   it('[C23] is blocked when it is a delete that nobody can be asked about', () => {
     expect(commitOf(hear(intent({ kind: 'delete' }), 'no_port')).write[0]).toMatchObject({
       blockedCode: 'predecessor_receipt_unknown',
