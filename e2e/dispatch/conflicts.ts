@@ -13,7 +13,7 @@ export function describeConflicts(world: DispatchWorld): void {
       return [await world.device.update(target, { note: 'mine' }, { revision: 1, tags }), target];
     };
 
-    it('[D30, D31, D33] with another world.device is resent on its revision, as a request of its own', async () => {
+    it('[D30, D31, D33] with another device is resent on its revision, as a request of its own', async () => {
       const [id, target] = await conflicting();
       const settled = await world.device.settled(id);
       expect(settled).toMatchObject({ type: 'uploaded', via: [id], receipt: { revision: 3 } });
@@ -87,7 +87,7 @@ export function describeConflicts(world: DispatchWorld): void {
       expect(await world.serverHas(target)).toMatchObject({ note: 'mine', revision: 2 });
     });
 
-    it('[D34] that this world.device made itself is none: a second edit behind the first needs one request', async () => {
+    it('[D34] that this device made itself is none: a second edit behind the first needs one request', async () => {
       const target = await world.existing();
       world.fail({ type: 'delay', ms: 300 }, 1);
       const first = await world.device.update(target, { note: 'one' }, { revision: 1 });

@@ -28,7 +28,7 @@ export function describeSameCommand(world: DispatchWorld): void {
       expect(await world.device.view()).toMatchObject({ connection: 'online' });
     });
 
-    it('[W22, D3] makes no request while the world.device is offline, and leaves by itself when it is not', async () => {
+    it('[W22, D3] makes no request while the device is offline, and leaves by itself when it is not', async () => {
       const offline = await setWorkerOffline(await world.chromium.connectCdp(), world.app.url);
       await world.device.page.setOfflineMode(true);
       const id = await world.device.create();
