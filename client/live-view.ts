@@ -54,6 +54,9 @@ export function createLiveView(
   let epoch = '';
   let generation = 0;
   let snapshot = empty;
+  let wasHeld = false;
+  /** The same object for the same row. */
+  const heldRows = new WeakMap<ViewRow, ViewRow>();
 
   const note = (part: Partial<ViewSnapshot>): void => {
     snapshot = { ...snapshot, ...part };
@@ -67,6 +70,12 @@ export function createLiveView(
   const drop = (id: string): void => {
     rows.delete(id);
     touched.add(id);
+  };
+  const asHeld = (row: ViewRow): ViewRow => {
+    if (row.state !== 'queued') return row;
+    const shown = heldRows.get(row) ?? { ...row, state: 'held' };
+    heldRows.set(row, shown);
+    return shown;
   };
   /** Beside what went since the snapshot was made, which nobody has looked at yet. */
   const touchAll = (): void => {
@@ -142,16 +151,18 @@ export function createLiveView(
       return () => void listeners.delete(listener);
     },
     getSnapshot() {
-      if (touched.size > 0) {
+      const { counts } = snapshot;
+      // D5: signed out is one fact about all of them, and only the counts tell it.
+      const isHeld = counts.held > 0 && counts.queued === 0;
+      if (touched.size > 0 || isHeld !== wasHeld) {
+        if (isHeld !== wasHeld) touchAll();
+        wasHeld = isHeld;
         const list: ViewRow[] = [];
-        for (const row of snapshot.rows) {
-          const now = touched.delete(row.id) ? rows.get(row.id) : row;
-          if (now) list.push(now);
-        }
-        for (const id of touched) {
-          const row = rows.get(id);
-          if (row) list.push(row);
-        }
+        const show = (row: ViewRow | undefined): void => {
+          if (row) list.push(isHeld ? asHeld(row) : row);
+        };
+        for (const row of snapshot.rows) show(touched.delete(row.id) ? rows.get(row.id) : row);
+        for (const id of touched) show(rows.get(id));
         // Nearly always in order already, which costs one look at each.
         list.sort((a, b) => a.seq - b.seq);
         touched.clear();

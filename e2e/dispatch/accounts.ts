@@ -142,7 +142,11 @@ export function describeAccounts(world: DispatchWorld): void {
     it('[W31, D5] that is missing holds what waits; with one it leaves', async () => {
       const device = await withToken(undefined);
       const id = await device.create();
-      await device.whenView({ stoppedBy: 'auth', counts: { queued: 0, held: 1 } });
+      await device.whenView({
+        stoppedBy: 'auth',
+        counts: { queued: 0, held: 1 },
+        rows: [{ id, state: 'held' }],
+      });
       expect(await device.explain(id)).toMatchObject({ reason: { type: 'signed_out' } });
       expect(world.app.server.requests().filter(({ key }) => key === id)).toEqual([]);
       await device.page.evaluate(

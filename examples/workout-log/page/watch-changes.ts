@@ -31,12 +31,10 @@ export function watchChanges(outbox: DemoOutbox, copy: ServerCopy): Changes {
   let asked = new Set<string>();
 
   function publish(): void {
-    const { rows, counts } = outbox.view.getSnapshot();
-    // Signed out is one fact about all of them, not a state of each: they only count as held.
-    const isHeld = counts.held > 0 && counts.queued === 0;
+    const { rows } = outbox.view.getSnapshot();
     const known = new Map(copy.getSnapshot().workouts.map((workout) => [workout.id, workout]));
     const present = rows.map((row) => ({
-      row: isHeld && row.state === 'queued' ? { ...row, state: 'held' as const } : row,
+      row,
       body: bodies.get(row.id),
       base: row.target.type === 'id' ? known.get(row.target.id) : undefined,
     }));
