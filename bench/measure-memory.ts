@@ -1,5 +1,5 @@
 /** The worker's heap while it drains large bodies, sampled from outside. */
-import type { BenchWorld } from './bench-world.ts';
+import { type BenchWorld, quiet } from './bench-world.ts';
 import { fill } from './measure-drains.ts';
 import type { Samples } from './samples.ts';
 
@@ -15,13 +15,14 @@ export async function measureMemory(
   const outbox = await world.openOutbox('memory');
   await fill(outbox, 10);
   await outbox.call('drain');
-  await fill(outbox, rows, bytes);
+  await quiet();
   const session = await outbox.attach();
   const used = async (): Promise<number> =>
     ((await session.send('Runtime.getHeapUsage')) as { readonly usedSize: number }).usedSize;
   await session.send('HeapProfiler.enable');
   await session.send('HeapProfiler.collectGarbage');
   const idle = await used();
+  await fill(outbox, rows, bytes);
   let peak = idle;
   let isDraining = true;
   const drained = outbox.call('drain').finally(() => {

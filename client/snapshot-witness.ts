@@ -49,6 +49,8 @@ interface Part {
   readonly json: string;
 }
 
+/** Asked for by id at most; of more the host reads in order what has room, so that its memory stays bounded (S3). */
+const MOST_IDS = 200;
 const QUIET_MS = 1_500;
 
 export function createSnapshotWitness(deps: SnapshotWitnessDeps, name: string): SnapshotWitness {
@@ -188,6 +190,7 @@ export function createSnapshotWitness(deps: SnapshotWitnessDeps, name: string): 
       if (changed !== 'all') {
         for (const id of ids) changed.add(id);
         for (const id of went) changed.delete(id);
+        if (changed.size > MOST_IDS) changed = 'all';
       }
       isDirty = true;
       soon();

@@ -289,3 +289,14 @@ it('[S31] storage that cannot be read is never taken for absent', () => {
   };
   expect(readSnapshot({ getItem }, name)).toEqual({ type: 'unreadable' });
 });
+
+it('[S3, S21] after many changes asks the host for what has room, and not for each by its id', async () => {
+  const { witness, put, reads, clock } = setUp();
+  put('first');
+  await witness.rewrite();
+  for (let n = 0; n < 300; n++) put(`row-${n}`);
+  await clock.advance(1_500);
+  await witness.rewrite();
+  expect(reads.filter((ids) => ids !== undefined && ids.length > 0)).toEqual([]);
+  expect(reads.filter((ids) => ids === undefined)).toHaveLength(2);
+});
