@@ -215,7 +215,7 @@ export interface RowStore {
   writeFacts(facts: readonly FactWrite[], durability: 'strict' | 'relaxed'): Promise<void>;
   /** Stored values that the codec cannot read (R3), one page, after the place of the last one seen. */
   unreadable(limit: number, after?: unknown): Promise<readonly UnreadableRow[]>;
-  /** Calls back when the database had to be made anew under a store that was open: what memory knows of it is void (S31). */
+  /** Calls back when the database was made anew, or may have been, under a store that was open: what memory knows of it is void (S31). */
   onFresh?(listener: () => void): void;
   /** Lets go of the connection, so that the browser may compact; the next call opens another (S17). */
   reconnect?(): void;

@@ -24,7 +24,7 @@ export interface DatabaseOptions {
   readonly name: string;
   /** For the whole of an opening, its second try included. */
   readonly limitMs: number;
-  /** An opening that is not the first one had to create the database: it was lost in between (S31). */
+  /** The database was, or may have been, lost and made anew since the last opening, by whoever came first (S31). */
   readonly onFresh?: (() => void) | undefined;
 }
 
@@ -56,6 +56,8 @@ export function createDatabase(deps: DatabaseDeps, { name, limitMs, onFresh }: D
   let isClosed = false;
   /** Someone wanted the database to themselves: an opening that hangs now waits for a third party's connection. */
   let wasAskedToClose = false;
+  /** By an opening that came too late, or by another host, once the browser had closed this connection. */
+  let mayBeNew = false;
 
   function openOnce(): Promise<Connection> {
     let isOver = false;
@@ -71,6 +73,7 @@ export function createDatabase(deps: DatabaseDeps, { name, limitMs, onFresh }: D
           let createdFresh = false;
           request.onupgradeneeded = ({ oldVersion }) => {
             createdFresh = oldVersion === 0;
+            mayBeNew ||= createdFresh;
             createSchema(request.result, (meta) => writeFirstFacts(meta, deps.ids.uuid(), deps.clock.now()));
           };
           request.onblocked = () =>
@@ -101,12 +104,17 @@ export function createDatabase(deps: DatabaseDeps, { name, limitMs, onFresh }: D
       const { database } = connection;
       if (isClosed) database.close();
       open = database;
-      if (wasOpen && connection.createdFresh) onFresh?.();
+      if (wasOpen && mayBeNew) onFresh?.();
       wasOpen = true;
       wasAskedToClose = false;
-      database.onclose = () => forget(database);
+      mayBeNew = false;
+      database.onclose = () => {
+        mayBeNew = true;
+        forget(database);
+      };
       database.onversionchange = () => {
         wasAskedToClose = true;
+        mayBeNew = true;
         drop(database);
       };
       return connection;

@@ -17,6 +17,7 @@ export type OpenStep = 'answer' | 'hang' | 'late' | 'blocked' | DOMException;
  * `full`: its writes succeed as requests, then it aborts with QuotaExceededError.
  * `closing`: `transaction()` throws, as on a connection that the browser is closing.
  * `server_lost`: it aborts with UnknownError.
+ * `frozen`: it does what it is asked and stays open, in everybody's way, until `release()`: its page is frozen.
  */
 export type TransactionStep =
   | 'answer'
@@ -26,7 +27,8 @@ export type TransactionStep =
   | 'aborts_silently'
   | 'full'
   | 'closing'
-  | 'server_lost';
+  | 'server_lost'
+  | 'frozen';
 
 export interface ScriptedIndexedDb {
   readonly indexedDB: IDBFactory;
@@ -137,9 +139,10 @@ export function createScriptedIndexedDb(): ScriptedIndexedDb {
       if (step === 'lost_unseen') kept.push(tell);
       else tell();
     };
+    if (step === 'frozen') keepOpen(real);
     /** Once the caller has made its writes, and before the fake carries them out. */
     function endAfterWrites(): void {
-      if (isEnding || step === 'lands_unseen') return;
+      if (isEnding || step === 'lands_unseen' || step === 'frozen') return;
       isEnding = true;
       queueMicrotask(() => queueMicrotask(() => queueMicrotask(() => real.abort())));
     }
@@ -153,6 +156,20 @@ export function createScriptedIndexedDb(): ScriptedIndexedDb {
       return wrap(store, { put: write('put'), delete: write('delete') });
     }
     return wrapped;
+  }
+
+  /** A transaction lives for as long as it has requests. */
+  function keepOpen(real: IDBTransaction): void {
+    let isReleased = false;
+    kept.push(() => {
+      isReleased = true;
+    });
+    const again = (): void => {
+      if (isReleased) return;
+      const [name = ''] = real.objectStoreNames;
+      real.objectStore(name).count().onsuccess = again;
+    };
+    again();
   }
 
   const indexedDB: IDBFactory = wrap(honest, {

@@ -19,6 +19,8 @@ import {
 
 export const STORES = ['memory', 'IndexedDB'] as const;
 export type StoreName = (typeof STORES)[number];
+/** A store of the test's own, on the world's clock. */
+export type OpenStore = (world: TestWorld) => RowStore;
 
 export const LEASE = 10_000;
 const OWNER = 'ann';
@@ -48,13 +50,14 @@ export interface TwoHosts {
 }
 
 export async function twoHosts(
-  name: StoreName = 'memory',
+  name: StoreName | OpenStore = 'memory',
   options: Partial<TestWorldOptions> = {},
 ): Promise<TwoHosts> {
   const definition = defineOutbox({ workout: record(), plan: document() });
   const world = createTestWorld({ definition, ...options });
   const { clock, server } = world;
-  const store = name === 'memory' ? world.store : openFake(world);
+  const open = typeof name === 'function' ? name : openFake;
+  const store = name === 'memory' ? world.store : open(world);
   const turns = name === 'memory' ? 4 : 40;
   const settle = () => clock.settle(turns);
 

@@ -416,6 +416,34 @@ describe('opening', () => {
     expect(await one(store, commitOf([draft()]))).toMatchObject({ type: 'committed' });
   });
 
+  it.each([
+    { by: 'an opening that nobody waited for any more', isOther: false },
+    { by: 'another host', isOther: true },
+  ])('[S12, S31] a database that was made anew by $by is noticed all the same', async ({ isOther }) => {
+    const { clock, scripted, store, open, passLimit } = setUp();
+    let told = 0;
+    store.onFresh?.(() => told++);
+    await store.epoch();
+    const third = await new Promise<IDBDatabase>((resolve) => {
+      const opening = scripted.honest.open('holdfast');
+      opening.onsuccess = () => resolve(opening.result);
+    });
+    const deletion = scripted.honest.deleteDatabase('holdfast');
+    await clock.settle(20);
+    if (!isOther) {
+      const refused = expect(store.epoch()).rejects.toMatchObject({ code: 'idb_blocked' });
+      await passLimit();
+      await refused;
+    }
+    third.close();
+    await clock.settle(40);
+    expect(deletion.readyState).toBe('done');
+    if (isOther) await open().epoch();
+    expect(told).toBe(0);
+    expect(await store.createdFresh()).toBe(false);
+    expect(told).toBe(1);
+  });
+
   it('[S12] after close() every call is refused', async () => {
     const { scripted, store } = setUp();
     await store.epoch();
