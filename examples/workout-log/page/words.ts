@@ -34,11 +34,26 @@ export function sentenceOf(change: WaitingChange, isOnline: boolean): string {
   if (row.successorOf !== undefined || (row.target.type === 'pending' && row.kind !== 'create')) {
     return 'Leaves right after the change before it.';
   }
-  if (row.doubt) return 'The answer got lost. It is sent again, and counts once.';
-  if (!isOnline) return 'Saved here. Leaves when the connection is back.';
-  if (row.lastErrorCode !== undefined) return 'The server did not take it yet. It is tried again.';
-  return 'Saved here. Leaves in a moment.';
+  return waitingSentence(row, isOnline);
 }
+
+/** Once it has been tried, the person learns what came of that, and that a second try does no harm. */
+function waitingSentence(
+  { doubt, notBefore, lastErrorCode }: WaitingChange['row'],
+  isOnline: boolean,
+): string {
+  if (!isOnline) return `Saved here. Leaves when the connection is back${doubt ? ', and counts once' : ''}.`;
+  if (notBefore?.by === 'server') return 'The server asked to wait. It leaves then.';
+  if (lastErrorCode === undefined) return 'Saved here. Leaves in a moment.';
+  if (FOREIGN.has(lastErrorCode)) return 'Something else than the server answered: a Wi-Fi sign-in, perhaps.';
+  if (!doubt) return 'The server did not take it yet. It is tried again.';
+  return lastErrorCode.startsWith('http_5')
+    ? 'The server had trouble. It is sent again, and counts once.'
+    : 'The answer got lost. It is sent again, and counts once.';
+}
+
+/** Portals, proxies, sign-in pages. */
+const FOREIGN: ReadonlySet<string> = new Set(['portal', 'redirect', 'foreign_answer']);
 
 export function titleOf(change: WaitingChange): string {
   const { row, body } = change;
