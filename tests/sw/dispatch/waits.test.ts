@@ -44,9 +44,9 @@ describe('a failure in passing', () => {
     '[D3, W20, W22] of a long queue asks to be woken later with every flush in vain ($by)',
     async ({ fault, by }) => {
       const world = await dispatchWorld();
-      for (let n = 0; n < 60; n++) await world.put(`t${n}`);
+      for (let n = 0; n < 100; n++) await world.put(`t${n}`);
       world.server.always(fault);
-      const end = world.clock.now() + 600_000;
+      const end = world.clock.now() + 60_000;
       // An open page's timer, which does as it is told.
       while (world.clock.now() < end) {
         const { stoppedBy } = await world.run(world.engine.flush('ann', 'timer'));
@@ -54,7 +54,8 @@ describe('a failure in passing', () => {
         const { wakeAt = end } = world.engine.progress('ann');
         await world.clock.advance(Math.max(wakeAt - world.clock.now(), 250));
       }
-      expect(world.server.requests.length).toBeLessThan(120);
+      // Six at once, five times; by the rows' own waits alone it would be all hundred.
+      expect(world.server.requests.length).toBeLessThan(40);
     },
   );
 
