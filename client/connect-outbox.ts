@@ -58,7 +58,7 @@ export async function connectOutbox<const F extends Families>(
   const register = async (): Promise<RegistrationLike> => {
     if (typeof worker === 'object' && 'active' in worker) return worker;
     const container = realm.navigator.serviceWorker;
-    if (!container) throw new NoHostError('There are no service workers here');
+    if (!container) throw new NoHostError('No service workers here');
     return await container.register(worker, registrationOptions);
   };
   const connectWorker = async (): Promise<Outbox<F>> => {
@@ -75,7 +75,7 @@ export async function connectOutbox<const F extends Families>(
     );
   };
   const connectPage = async (cause: unknown): Promise<Outbox<F>> => {
-    if (!fallback) throw new NoHostError('No worker can be had, and there is no `fallback`', {}, { cause });
+    if (!fallback) throw new NoHostError('No worker, and no fallback', {}, { cause });
     const { createPageHost } = await import('./page-host.ts');
     return await connect(createPageHost(definition, name, await fallback()));
   };

@@ -23,7 +23,7 @@ export async function activeWorker(registration: RegistrationLike): Promise<Work
     const { active, waiting, installing } = registration;
     if (active) return active;
     const coming = installing ?? waiting;
-    if (!coming) throw new NoHostError('The worker was not installed');
+    if (!coming) throw new NoHostError('No worker was installed');
     await new Promise<void>((resolve) =>
       coming.addEventListener('statechange', () => resolve(), { once: true }),
     );

@@ -48,8 +48,6 @@ export interface OutboxMethods<F extends Families> {
   export(): Promise<ExportedOutbox>;
   /** Outcomes after a place in the journal; without one, where it ends. `runReactions` does this for you. */
   journal(after: { readonly epoch: string; readonly n: number } | undefined): Promise<JournalPage>;
-  /** Whose outbox this page shows, if anybody's. */
-  owner(): string | undefined;
   /** Resolves when no other owner's request is under way any more: change the cookie after that (W30). */
   signIn(owner: string): Promise<void>;
   /** Default `keep`. `discard` is the person's word that what waits may be lost (W32). */
@@ -178,7 +176,6 @@ export async function createOutbox<F extends Families>(
     persist: async () => (await watching()).persist(),
     export: () => own((api, of) => api.exportOwner(of)),
     journal: (after) => own((api, of) => api.journal(of, after, after ? JOURNAL_PAGE : 0)),
-    owner: () => owner,
     async signIn(next) {
       epoch = undefined;
       try {

@@ -1,5 +1,4 @@
 /** The surface of `holdfast/reactions`: what a page does about outcomes, apart from the outbox so that it costs only whom it serves. */
-export * from './follow-outcomes.ts';
 export * from './overlay-pending.ts';
 export * from './page-reactions.ts';
 export * from './query-cache.ts';

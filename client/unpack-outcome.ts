@@ -1,6 +1,6 @@
 /** Outcomes as they are broadcast → as everybody knows them: the page adds what was left out on the way. */
-import type { JournalEntry, Outcome } from '../shared/outcome.ts';
-import type { WireEntry, WireOutcome } from '../shared/protocol.ts';
+import type { Outcome } from '../shared/outcome.ts';
+import type { WireOutcome } from '../shared/protocol.ts';
 
 export function unpackOutcome(wire: WireOutcome, owner: string): Outcome {
   const { id, kind, family, target } = wire.row;
@@ -8,8 +8,4 @@ export function unpackOutcome(wire: WireOutcome, owner: string): Outcome {
   if (wire.type !== 'committed') return { ...wire, row };
   const repeated = { id, kind: `${family}.${kind}`, target: target.type === 'id' ? target.id : '' };
   return { ...wire, row, receipt: { ...repeated, ...wire.receipt } };
-}
-
-export function unpackEntry({ n, at, stays: _, ...wire }: WireEntry, owner: string): JournalEntry {
-  return { n, at, outcome: unpackOutcome(wire, owner) };
 }

@@ -88,7 +88,7 @@ export function createWorkerLink({ findWorker, realm }: WorkerLinkDeps): HostLin
           findWorker().then(post, giveUp);
         };
 
-        after(deadlineMs, () => giveUp(new NoHostError('The outbox did not answer in time', { isPosted })));
+        after(deadlineMs, () => giveUp(new NoHostError('No answer in time', { isPosted })));
         attempt();
       }),
   };

@@ -84,7 +84,7 @@ export function document<Put extends StandardSchema>(
 
 /** What an outbox has beside its families: a family of that name would hide it, or be hidden. */
 const TAKEN: ReadonlySet<string> = new Set(
-  'family settled flush retry recover discard cancel pause resume explain bodies export journal persist owner signIn signOut view close then'.split(
+  'family settled flush retry recover discard cancel pause resume explain bodies export journal persist signIn signOut view close then'.split(
     ' ',
   ),
 );

@@ -19,7 +19,6 @@ const ENTRIES = {
       'SENTENCES',
       'applyToQueryCache',
       'callerHears',
-      'followOutcomes',
       'overlayPending',
       'pageReactions',
       'reactionCase',
