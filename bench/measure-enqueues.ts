@@ -61,6 +61,13 @@ async function measureLongQueue(world: BenchWorld, plan: EnqueuePlan, samples: S
     samples.add('open_growth_100000', manyMs / emptyMs);
     samples.report('ms_open_empty', 'ms', emptyMs);
     samples.report('ms_open_100000', 'ms', manyMs);
+    await stopWorker(empty);
+    const rawEmptyMs = await empty.call('openRaw');
+    await stopWorker(many);
+    const rawManyMs = await many.call('openRaw');
+    samples.report('ms_open_raw_empty', 'ms', rawEmptyMs);
+    samples.report('ms_open_raw_100000', 'ms', rawManyMs);
+    samples.report('open_growth_raw', 'ratio', rawManyMs / rawEmptyMs);
   }
   for (const { page } of [empty, few, many]) await page.close();
 }

@@ -28,10 +28,10 @@ const print = (text: string): void => console.log(text);
 function partsOf(isShort: boolean): readonly Part[] {
   const drains = isShort
     ? { rounds: 2, delayedRounds: 1, delayedSerialRows: 100, secure: false, growthRows: 2_000 }
-    : { rounds: 7, delayedRounds: 3, delayedSerialRows: 1_000, secure: true, growthRows: 10_000 };
+    : { rounds: 5, delayedRounds: 2, delayedSerialRows: 1_000, secure: true, growthRows: 10_000 };
   const enqueues = isShort
     ? { rounds: 3, perRound: 100, coldRounds: 3, many: 0 }
-    : { rounds: 7, perRound: 300, coldRounds: 11, many: 100_000 };
+    : { rounds: 7, perRound: 200, coldRounds: 7, many: 100_000 };
   const counts = isShort ? [100, 1_000] : [1, 100, 1_000, 10_000];
   const both: readonly Part[] = [
     { name: 'counts', run: (world, samples) => measureCounts(world, samples, print) },

@@ -90,6 +90,22 @@ const api = {
   async firstAnswer(): Promise<number> {
     return await timed(() => opened().journal(undefined));
   },
+  /** The browser's own part of a first answer: opening this outbox's database and one read. */
+  async openRaw(): Promise<number> {
+    return await timed(async () => {
+      const database = await new Promise<IDBDatabase>((resolve, reject) => {
+        const request = indexedDB.open('holdfast');
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => reject(request.error);
+      });
+      await new Promise((resolve, reject) => {
+        const request = database.transaction('meta').objectStore('meta').get(['state']);
+        request.onsuccess = resolve;
+        request.onerror = () => reject(request.error);
+      });
+      database.close();
+    });
+  },
   seed: (count: number) => seedRows(count),
   ask,
   measureBroadcasts(): void {

@@ -23,12 +23,12 @@ import type { EngineOptions } from '../engine-options.ts';
 import type { HostLocks } from '../environment.ts';
 import type { Ledger } from '../mirror/ledger.ts';
 import type { RowStore } from '../outbox/row-store.ts';
+import { sha256 } from '../sha256.ts';
 import { createMemoryRowStore, type MemoryRowStore } from '../storage/memory-row-store.ts';
 import { createKillSwitch } from './kill-switch.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
 import { ledgerSeenBy } from './memory-ledger.ts';
 import { createScriptedServer, type ScriptedServer } from './scripted-server.ts';
-import { sha256 } from './sha256.ts';
 
 export interface TestWorldOptions extends Partial<Omit<EngineOptions, 'definition' | 'ports'>> {
   readonly definition: OutboxDefinition;

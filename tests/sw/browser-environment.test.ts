@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createBrowserEnvironment, createHostLocks, createTimers } from '../../sw/browser-environment.ts';
 import { findGoneHosts, takeHostId } from '../../sw/outbox/host-id.ts';
@@ -78,6 +79,14 @@ describe('what a browser gives', () => {
     expect(await digest.sha256(new TextEncoder().encode('abc'))).toBe(
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     );
+  });
+
+  it('[R4] hashes small and large the same, whoever does it', async () => {
+    const { digest } = createBrowserEnvironment();
+    for (const length of [4_096, 4_097]) {
+      const bytes = new Uint8Array(length).map((_, i) => i & 255);
+      expect(await digest.sha256(bytes)).toBe(createHash('sha256').update(bytes).digest('hex'));
+    }
   });
 
   it('makes ids that are UUIDs and differ', () => {

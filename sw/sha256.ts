@@ -1,6 +1,7 @@
 /**
- * SHA-256 without a platform, so that the test engine never leaves the microtask queue: a moved clock then
- * decides alone what happens when.
+ * SHA-256 without a platform. For what is small it is done before the platform's own would have begun, which answers
+ * from another thread; and a test engine never leaves the microtask queue, so that a moved clock decides alone what
+ * happens when.
  */
 const K = new Uint32Array(64);
 const START = new Uint32Array(8);
