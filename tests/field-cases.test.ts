@@ -1,28 +1,8 @@
 /** Cases from public reports: stores that block, close, stay silent, abort late. */
-import { IDBKeyRange } from 'fake-indexeddb';
 import { describe, expect, it } from 'vitest';
 import type { CommitReason } from '../sw/outbox/row-store.ts';
-import { createIdbRowStore } from '../sw/storage/idb-row-store.ts';
-import type { TestWorld } from '../sw/testing/create-test-world.ts';
 import { createMemoryLedger } from '../sw/testing/memory-ledger.ts';
-import { readEverything } from './support/raw-database.ts';
-import { createScriptedIndexedDb } from './support/scripted-indexed-db.ts';
-import { twoHosts } from './support/two-hosts.ts';
-
-type Options = Parameters<typeof twoHosts>[1];
-
-async function setUp(options: Options = {}) {
-  const scripted = createScriptedIndexedDb();
-  const open = ({ clock, uuid }: TestWorld) =>
-    createIdbRowStore(
-      { indexedDB: scripted.indexedDB, keyRange: IDBKeyRange, clock, timers: clock, ids: { uuid } },
-      { name: 'holdfast' },
-    );
-  const hosts = await twoHosts(open, options);
-  const dump = () => readEverything(scripted.honest, 'holdfast');
-  const create = (kg: number) => hosts.enqueue({ kind: 'create', body: { kg } });
-  return { ...hosts, scripted, dump, create, reopen: () => hosts.start(open(hosts.world)) };
-}
+import { scriptedHosts } from './support/scripted-hosts.ts';
 
 /** Opens the database as something that never looks at `versionchange`. */
 function openElsewhere(indexedDB: IDBFactory, version?: number): Promise<IDBDatabase> {
@@ -35,7 +15,7 @@ function openElsewhere(indexedDB: IDBFactory, version?: number): Promise<IDBData
 
 describe('a connection that the browser closes', () => {
   it('[S12, C1, A39] at enqueue, claim and acknowledgement is opened again, and each is done once', async () => {
-    const hosts = await setUp();
+    const hosts = await scriptedHosts();
     const { scripted, world } = hosts;
     world.server.latencyMs = 500;
     const before = scripted.openings;
@@ -61,7 +41,7 @@ describe('a connection that the browser closes', () => {
 
 describe('what is told before it is kept', () => {
   it('[R44, A45] nothing: neither caller nor view hears of a row before its transaction is complete', async () => {
-    const hosts = await setUp();
+    const hosts = await scriptedHosts();
     const { scripted } = hosts;
     const told: unknown[] = [];
     hosts.a.engine.onChange((change) => told.push(change));
@@ -90,7 +70,7 @@ describe('what is told before it is kept', () => {
   ] as const)(
     '[R44, R41, A45] an enqueue that aborts after its put, $end, rejects and leaves no row, no body',
     async ({ steps, code }) => {
-      const hosts = await setUp();
+      const hosts = await scriptedHosts();
       const told: unknown[] = [];
       hosts.a.engine.onChange((change) => told.push(change));
       const before = await hosts.dump();
@@ -104,7 +84,7 @@ describe('what is told before it is kept', () => {
   );
 
   it('[S14, A45] durability is strict where something is promised or first put in doubt, and relaxed elsewhere', async () => {
-    const hosts = await setUp();
+    const hosts = await scriptedHosts();
     const { scripted, store, world } = hosts;
     let goesOffline = false;
     const made: (readonly [CommitReason | undefined, string | undefined])[] = [];
@@ -146,12 +126,12 @@ describe('what is told before it is kept', () => {
 
 describe('an opening that is never answered', () => {
   it('[S10, S12, A41] the second one serves all in call order; the first, late, is closed', async () => {
-    const hosts = await setUp();
+    const hosts = await scriptedHosts();
     const { clock } = hosts.world;
     const { scripted } = hosts;
     const startedAt = clock.now();
     scripted.onOpen('late');
-    const host = await hosts.reopen();
+    const host = await hosts.join();
     const saving = [1, 2, 3].map((kg) =>
       hosts.enqueue({ kind: 'create', body: { kg } }, host).then(({ row }) => row?.id),
     );
@@ -171,9 +151,9 @@ describe('an opening that is never answered', () => {
   ] as const)(
     '[S10, S12, A41] where $when a refusal is typed and true, and later calls work',
     async (case_) => {
-      const hosts = await setUp();
+      const hosts = await scriptedHosts();
       const { scripted } = hosts;
-      const host = await hosts.reopen();
+      const host = await hosts.join();
       if (case_.open.length === 0) await hosts.run(host.engine.epoch());
       scripted.onOpen(...case_.open);
       scripted.onWrite(...case_.write);
@@ -193,7 +173,7 @@ describe('an opening that is never answered', () => {
 
 describe('a foreign connection that ignores versionchange', () => {
   it('[S12, S31, A38] while a deletion waits for it: a typed refusal in time; then a fresh database that recovers', async () => {
-    const hosts = await setUp({ ledger: createMemoryLedger() });
+    const hosts = await scriptedHosts({ ledger: createMemoryLedger() });
     const { scripted, world, a } = hosts;
     const first = await hosts.create(1);
     await hosts.pass(2_000);
@@ -221,7 +201,7 @@ describe('a foreign connection that ignores versionchange', () => {
   });
 
   it('[S12, S15, A38] while an upgrade waits for it, and after that: typed refusals, and nothing is deleted', async () => {
-    const hosts = await setUp();
+    const hosts = await scriptedHosts();
     const { scripted } = hosts;
     await hosts.create(1);
     const before = await hosts.dump();
