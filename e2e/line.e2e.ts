@@ -214,6 +214,33 @@ describe('the line, in Chromium', () => {
   });
 });
 
+describe('the line where nothing can be stored', () => {
+  it('[A42, S15, W40] connects, says so, and claims nothing to be saved', async () => {
+    const app = await serveLine();
+    const chromium = await launchChromium();
+    const page = await chromium.browser.newPage();
+    await page.evaluateOnNewDocument(() => {
+      IDBFactory.prototype.open = () => {
+        throw new DOMException('A mutation operation was attempted', 'InvalidStateError');
+      };
+    });
+    await page.goto(app.origin);
+    expect(await connect(page, { worker: 'page' })).toBe('page');
+    const refusal = await page.evaluate(() =>
+      globalThis.line.outbox.workout.create({ kg: 60 }).then(
+        () => 'stored',
+        (error: unknown) => String(error),
+      ),
+    );
+    expect(refusal).toContain('OutboxUnavailableError');
+    const view = await viewOnce(page, ({ storage }) => storage.mode === 'no_database');
+    expect(view.rows).toEqual([]);
+    expect(app.applied).toEqual([]);
+    await chromium.close();
+    await app.stop();
+  });
+});
+
 describe('the line under a strict policy', () => {
   it('[W16] evaluates nothing and loads nothing but itself', async () => {
     const app = await serveLine({
