@@ -14,6 +14,8 @@ export interface Broadcaster {
   progress(progress: DrainProgress): void;
   /** Anything else, at once and after what waits. */
   tell(message: Broadcast): void;
+  /** Resolves when nothing waits to be told. An event that ends before may be the worker's last: an update ends it at once. */
+  told(): Promise<void>;
 }
 
 export interface BroadcasterDeps {
@@ -34,6 +36,7 @@ export function createBroadcaster({ channel, timers, isFull }: BroadcasterDeps):
   const untold = new Map<string, DrainProgress>();
   const running = new Set<string>();
   let cancel: (() => void) | undefined;
+  let listeners: (() => void)[] = [];
   let cancelProgress: (() => void) | undefined;
 
   const post = (): void => {
@@ -42,6 +45,8 @@ export function createBroadcaster({ channel, timers, isFull }: BroadcasterDeps):
     const messages = waiting;
     waiting = [];
     channel.postMessage(messages);
+    for (const listener of listeners) listener();
+    listeners = [];
   };
   const gather = (): void => {
     cancel ??= timers.after(GATHER_MS, post);
@@ -80,6 +85,7 @@ export function createBroadcaster({ channel, timers, isFull }: BroadcasterDeps):
       waiting.push(message);
       post();
     },
+    told: () => (cancel ? new Promise((resolve) => listeners.push(resolve)) : Promise.resolve()),
   };
 }
 

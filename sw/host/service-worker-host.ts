@@ -75,7 +75,7 @@ const lifetimes = (hasSync: boolean): { readonly messageMs: number; readonly syn
 
 export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWorkerHost {
   const { name, realm, engine, clock, timers } = deps;
-  const { tell } = deps.broadcaster;
+  const { tell, told } = deps.broadcaster;
   const { sync, periodicSync } = realm.registration;
   const { messageMs, syncMs } = lifetimes(sync !== undefined);
   const work = new Set<Promise<unknown>>();
@@ -98,11 +98,9 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
   const start = (cause: FlushCause): Promise<void> => {
     // Before the flush: a browser that is killed in the middle of it must come back.
     if (cause === 'enqueue') void doorbell.arm();
-    return ring(cause).then(
-      () => undefined,
-      () => undefined,
-    );
+    return ring(cause).then(told, told);
   };
+  const announce = () => engine.locked.then(() => tell({ type: 'host', host: engine.host }));
 
   const doorbell = createBackgroundSync({
     name,
@@ -114,6 +112,7 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
     listen: (listener) => realm.addEventListener('sync', listener),
     async flush(isNews) {
       const result = await ring(isNews ? 'sync' : 'nudge', syncMs);
+      await told();
       if (!result) return 0;
       const { queued, sending } = await engine.waiting(result.owner);
       return queued + sending;
@@ -145,15 +144,19 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
   realm.addEventListener('message', (event) => {
     const answered = endpoint.receive(event);
     // What the call started, or what was running when it came, goes on for as long as this event may.
-    if (answered !== undefined) event.waitUntil(answered.then(() => Promise.allSettled(work)));
+    if (answered !== undefined) event.waitUntil(answered.then(() => Promise.allSettled(work)).then(told));
   });
-  realm.addEventListener('activate', () => void start('start'));
+  realm.addEventListener('activate', () => {
+    // The one before is gone for certain now: what it had not told any more must be read.
+    void announce();
+    void start('start');
+  });
   realm.addEventListener('periodicsync', (event) => {
     if (event.tag === name) event.waitUntil(start('periodic'));
   });
   engine.onChange(deps.broadcaster.change);
   engine.onProgress(deps.broadcaster.progress);
-  void engine.locked.then(() => tell({ type: 'host', host: engine.host }));
+  void announce();
   timers.after(START_DELAY_MS, () => void start('start'));
   periodicSync?.register(name, { minInterval: PERIOD_MS }).then(
     () => {

@@ -314,4 +314,44 @@ describe('the Service Worker host', () => {
     expect(told.map(({ type }) => type)).toEqual(['host', 'change', 'progress']);
     expect(told[0]).toEqual({ type: 'host', host: engine.host });
   });
+
+  it('[W18, W2] an event lives until what it changed has been told: an update ends the worker right after it', async () => {
+    const { clock, engine, post, told } = worker();
+    await clock.settle();
+    const call = post('flush', 'ann');
+    engine.emitChange({ removed: ['i1'] });
+    await clock.settle();
+    expect([call.isAlive(), told.some(({ type }) => type === 'change')]).toEqual([true, false]);
+    await clock.advance(16);
+    expect([call.isAlive(), told.some(({ type }) => type === 'change')]).toEqual([false, true]);
+  });
+
+  it('[W18, W21] so does a sync event', async () => {
+    const { clock, engine, ring, told } = worker({
+      async flushActive() {
+        engine.emitChange({ removed: ['i1'] });
+        return { owner: 'ann', outcomes: [], remaining: NO_COUNTS };
+      },
+    });
+    await clock.settle();
+    let isOver = false;
+    void ring().then(() => {
+      isOver = true;
+    });
+    await clock.settle();
+    expect([isOver, told.some(({ type }) => type === 'change')]).toEqual([false, false]);
+    await clock.advance(16);
+    expect([isOver, told.some(({ type }) => type === 'change')]).toEqual([true, true]);
+  });
+
+  it('[W2, W18] announces itself again when it becomes the active one, since the one before is gone then', async () => {
+    const { activate, clock, engine, told } = worker();
+    await clock.settle();
+    activate();
+    await clock.settle();
+    expect(told.filter(({ type }) => type === 'host')).toEqual([
+      { type: 'host', host: engine.host },
+      { type: 'host', host: engine.host },
+    ]);
+  });
 });
