@@ -4,10 +4,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { ViewSnapshot } from '../client/view-snapshot.ts';
 import type { Database } from '../examples/server/database/database.ts';
 import type { FlushResult, Settled } from '../shared/outcome.ts';
+import { hostLockName, RELEASE } from '../shared/protocol.ts';
 import { openTestPglite } from '../tests/support/test-pglite.ts';
 import type { ReleaseOptions } from './claims/sending.ts';
-import { type ClaimsApp, serveClaims } from './claims/serve-claims.ts';
-import { storedRows, told } from './claims/stored.ts';
+import { type ClaimsApp, OLDER, serveClaims } from './claims/serve-claims.ts';
+import { rewriteRow, storedRows, told, whenQuiet } from './claims/stored.ts';
 import { type Chromium, launchChromium } from './support/launch-chromium.ts';
 import { openServiceWorkerControl } from './support/service-worker-control.ts';
 
@@ -37,6 +38,28 @@ const settled = (page: Page, id: string): Promise<Settled> =>
 const setClock = (page: Page, aheadMs: number): Promise<void> =>
   page.evaluate((ms) => globalThis.claims.setClock(ms), aheadMs);
 
+const update = (page: Page, workout: string, weightKg: number) =>
+  page.evaluate(
+    async (target, patch) => {
+      const { id, action, removed, row } = await globalThis.claims.outbox.workout.update(target, patch);
+      return { id, action, removed, row };
+    },
+    workout,
+    { weightKg },
+  );
+const lockIsHeld = (page: Page, host: string | undefined): Promise<boolean> =>
+  page.evaluate(
+    async (name) => {
+      const { held = [] } = await navigator.locks.query();
+      return held.some((lock) => lock.name === name);
+    },
+    hostLockName(host ?? ''),
+  );
+
+/** Resolves when nobody holds it; the browser frees it a moment after its realm has ended. */
+const lockIsFree = (page: Page, host: string | undefined): Promise<void> =>
+  page.evaluate((name) => navigator.locks.request(name, () => undefined), hostLockName(host ?? ''));
+
 /** Resolves when the live view shows so many rows in flight. */
 const sendingOnce = (page: Page, count: number): Promise<void> =>
   page.evaluate(
@@ -51,6 +74,29 @@ const sendingOnce = (page: Page, count: number): Promise<void> =>
       }),
     count,
   );
+
+/**
+ * Freezes `page` while it holds no transaction open, seen from `other`: the browser by itself freezes no page that
+ * keeps others from the database. Answers the way back.
+ */
+async function freeze(page: Page, other: Page): Promise<() => Promise<void>> {
+  const session = await page.createCDPSession();
+  const set = async (state: 'frozen' | 'active') => {
+    await session.send('Page.setWebLifecycleState', { state });
+  };
+  await other.bringToFront();
+  for (let tries = 0; tries < 10; tries++) {
+    await whenQuiet(other);
+    await set('frozen');
+    const isQuiet = await whenQuiet(other, 1_000).then(
+      () => true,
+      () => false,
+    );
+    if (isQuiet) return () => set('active');
+    await set('active');
+  }
+  throw new Error('The page was never found between two transactions');
+}
 
 describe('claims, in Chromium', () => {
   let database: Database;
@@ -191,8 +237,10 @@ describe('claims, in Chromium', () => {
       await first.carryOut();
       const before = await flush(pageB);
       expect(before.remaining).toMatchObject({ sending: 1 });
+      const [claimed] = await storedRows(pageB);
       if (a === 'page') await pageA.close();
       else await (await openServiceWorkerControl(pageA)).stop();
+      await lockIsFree(pageB, claimed?.claim?.host);
       const endB = flush(pageB);
       const second = await app.next();
       expect(second.id).toBe(id);
@@ -203,5 +251,184 @@ describe('claims, in Chromium', () => {
       expect(await storedRows(pageB)).toEqual([]);
       expect(await app.effects()).toEqual({ [id]: 1 });
     });
+
+    it('[C49, C3] a row that a writer without claims is sending is left alone for a lease, then sent as it is', async () => {
+      const { pageA, pageB } = await openBoth();
+      const workout = await app.createElsewhere(BODY);
+      await pause(pageA);
+      const older = await update(pageA, workout, 70);
+      await rewriteRow(pageA, older.id, {
+        set: { state: 'sending', sentAt: Date.now() },
+        drop: ['claim', 'writer', 'doubt', 'evidence', 'version'],
+      });
+      await Promise.all([resume(pageA), resume(pageB)]);
+      const ends = await Promise.all([flush(pageA), flush(pageB)]);
+      expect(ends.map(({ remaining }) => remaining.sending)).toEqual([1, 1]);
+      expect(app.sent(older.id)).toBe(0);
+      const next = await update(pageB, workout, 80);
+      expect(next).toMatchObject({ action: 'queued', removed: [], row: { successorOf: older.id } });
+
+      app.hold();
+      await Promise.all([setClock(pageA, LEASE + 1), setClock(pageB, LEASE + 1)]);
+      const end = flush(pageA);
+      const first = await app.next();
+      expect(first.id).toBe(older.id);
+      expect(await storedRows(pageA)).toMatchObject([
+        { id: older.id, requestHash: older.row?.requestHash, claim: { fence: 1 } },
+        { id: next.id },
+      ]);
+      await app.letGo();
+      await end;
+      expect(await settled(pageB, next.id)).toMatchObject({ type: 'uploaded' });
+      expect(await settled(pageB, older.id)).toMatchObject({ type: 'uploaded', id: older.id });
+      expect(await app.read(workout)).toMatchObject({ weightKg: 80, revision: 3 });
+      expect(await storedRows(pageA)).toEqual([]);
+    });
+  });
+
+  it.each(['worker', 'page'] as const)(
+    '[C6, C5, C16] a frozen page that keeps its lock delays a %s until its lease ends, and changes nothing later',
+    async (b) => {
+      const pageA = await open('page', LONG);
+      const pageB = await open(b, LONG);
+      app.hold();
+      const id = await create(pageA);
+      const first = await app.next();
+      await first.carryOut();
+      const thaw = await freeze(pageA, pageB);
+
+      const [claimed] = await storedRows(pageB);
+      expect((await flush(pageB)).remaining.sending).toBe(1);
+      expect(await storedRows(pageB)).toEqual([claimed]);
+      await setClock(pageB, LONG.leaseMs + 1);
+      const endB = flush(pageB);
+      const second = await app.next();
+      expect(await lockIsHeld(pageB, claimed?.claim?.host)).toBe(true);
+      expect(await storedRows(pageB)).toMatchObject([{ id, claim: { fence: 2 } }]);
+      await second.answer();
+      await endB;
+      expect(await storedRows(pageB)).toEqual([]);
+
+      await thaw();
+      await first.answer();
+      await flush(pageA);
+      expect(await storedRows(pageB)).toEqual([]);
+      expect(await told(pageB)).toEqual([`${id} committed`]);
+      expect(await app.effects()).toEqual({ [id]: 1 });
+    },
+  );
+
+  it('[C46, W2] a worker goes on sending for a tab that closed in flight', async () => {
+    const page = await open('worker', LONG);
+    app.hold();
+    const id = await create(page);
+    const request = await app.next();
+    const claimed = await storedRows(page);
+    await page.close();
+    const later = await chromium.openPage(app.url);
+    expect(await storedRows(later)).toEqual(claimed);
+    await request.answer();
+    expect(await later.evaluate((host) => globalThis.claims.connect(host), 'worker' as const)).toBe('worker');
+    expect(await settled(later, id)).toMatchObject({ type: 'uploaded', receipt: { id } });
+    expect(app.sent(id)).toBe(1);
+    expect(await storedRows(later)).toEqual([]);
+  });
+
+  it('[C46, W3] claim, writer and evidence outlive a killed browser, and the next host goes on from them', async () => {
+    let other = await launchChromium();
+    const page = await other.openPage(app.url);
+    await app.signIn(page);
+    await page.evaluate((options) => globalThis.claims.connect('page', options), LONG);
+    app.hold();
+    const id = await create(page);
+    const first = await app.next();
+    await first.carryOut();
+    const before = await storedRows(page);
+    expect(before).toMatchObject([
+      {
+        id,
+        state: 'sending',
+        doubt: true,
+        claim: { fence: 1 },
+        writer: { release: RELEASE },
+        evidence: { attemptCount: 1 },
+      },
+    ]);
+    await other.kill();
+    other = await other.relaunch();
+    const later = await other.openPage(app.url);
+    expect(await storedRows(later)).toEqual(before);
+    await app.signIn(later);
+    await later.evaluate((options) => globalThis.claims.connect('page', options), LONG);
+    const second = await app.next();
+    expect(second.id).toBe(id);
+    expect(await storedRows(later)).toMatchObject([
+      { id, claim: { fence: 2 }, evidence: { attemptCount: 2, doubtSince: before[0]?.evidence.doubtSince } },
+    ]);
+    await second.answer();
+    expect(await settled(later, id)).toMatchObject({ type: 'uploaded', receipt: { id, replayed: true } });
+    expect(await storedRows(later)).toEqual([]);
+    expect(await app.effects()).toEqual({ [id]: 1 });
+    await other.close();
+  });
+
+  describe('an update of the worker', () => {
+    /** A holds a request; B, which knows a shorter lease, does not believe A's (C4) and takes the row over at its start. */
+    async function update() {
+      await app.deploy(LONG, 'older');
+      const page = await chromium.openPage(app.url);
+      await app.signIn(page);
+      expect(await page.evaluate(() => globalThis.claims.connect('worker'))).toBe('worker');
+      app.hold();
+      const id = await create(page);
+      const first = await app.next();
+      const [claimed] = await storedRows(page);
+      expect(claimed).toMatchObject({ id, writer: { release: OLDER }, claim: { fence: 1 } });
+      await app.deploy({ release: 'B' });
+      await page.evaluate(async () => void (await (await navigator.serviceWorker.ready).update()));
+      const second = await app.next();
+      // B has asked to skip waiting, and becomes the active one when A has nothing to do any more.
+      const activated = page.evaluate(async () => {
+        const { waiting } = await navigator.serviceWorker.ready;
+        if (waiting === null) throw new Error('The new worker does not wait');
+        await new Promise<void>((resolve) => {
+          waiting.onstatechange = () => waiting.state === 'activated' && resolve();
+        });
+      });
+      const taken = await storedRows(page);
+      expect(taken).toMatchObject([{ id, writer: { release: 'B' }, claim: { fence: 2 } }]);
+      expect(taken[0]?.claim?.host).not.toBe(claimed?.claim?.host);
+      return { page, id, first, second, activated, taken };
+    }
+
+    it('[W2, C11] a late success of the old one is told once and leaves the row to the new one', async () => {
+      const { page, id, first, second, activated, taken } = await update();
+      await first.answer();
+      expect(await settled(page, id)).toMatchObject({ type: 'uploaded', receipt: { id } });
+      await activated;
+      expect(await storedRows(page)).toMatchObject([{ ...taken[0], version: 4, receipt: { id } }]);
+      await second.answer();
+      await flush(page);
+      expect(await storedRows(page)).toEqual([]);
+      expect(await told(page)).toEqual([`${id} committed`]);
+      expect(await app.effects()).toEqual({ [id]: 1 });
+    });
+
+    it.each([503, 401, 422])(
+      '[W2, C10] a late %i of the old one changes nothing that is the new one`s',
+      async (status) => {
+        const { page, id, first, second, activated, taken } = await update();
+        await first.answer(status);
+        await activated;
+        expect(await storedRows(page)).toEqual(taken);
+        expect(await told(page)).toEqual([]);
+        await second.answer();
+        expect(await settled(page, id)).toMatchObject({ type: 'uploaded', receipt: { id } });
+        await flush(page);
+        expect(await storedRows(page)).toEqual([]);
+        expect(await told(page)).toEqual([`${id} committed`]);
+        expect(await app.effects()).toEqual({ [id]: 1 });
+      },
+    );
   });
 });

@@ -46,7 +46,9 @@ export interface ClaimsApp {
   changeElsewhere(workout: string, patch: Readonly<Record<string, unknown>>): Promise<number>;
   /** A workout on the server; answers its id, at revision 1. */
   createElsewhere(body: Readonly<Record<string, unknown>>): Promise<string>;
-  /** How often each key had an effect. */
+  /** A workout as the server has it. */
+  read(workout: string): Promise<unknown>;
+  /** How often each key of this app had an effect. */
   effects(): Promise<Readonly<Record<string, number>>>;
   /** How many requests came with this key. */
   sent(id: string): number;
@@ -177,6 +179,10 @@ export async function serveClaims(database: Database, deployed: ReleaseOptions =
     changeElsewhere: async (workout, patch) =>
       (await change('PATCH', `/api/workouts/${workout}`, patch)).revision,
     createElsewhere: async (body) => (await change('POST', '/api/workouts', body)).target,
+    async read(workout) {
+      const headers = { authorization: `Bearer ${session.token}` };
+      return await (await fetch(`${server.url}/api/workouts/${workout}`, { headers })).json();
+    },
     async effects() {
       const { applied } = await server.statistics('ada');
       return Object.fromEntries(applied.map(({ id, count }) => [id, count]));

@@ -24,7 +24,7 @@ export async function told(page: Page): Promise<readonly string[]> {
   return chunks.flatMap(({ entries }) => entries.map(({ outcome }) => `${outcome.row.id} ${outcome.type}`));
 }
 
-/** Rewrites the row of `id`: `set` over what is stored, without the fields that `drop` names. */
+/** Rewrites the row of `id`: `set` over what is stored, without the fields that `drop` names. Counts are kept right. */
 export async function rewriteRow(
   page: Page,
   id: string,
@@ -38,15 +38,42 @@ export async function rewriteRow(
           request.onerror = () => reject(request.error);
         });
       const database = await settle(indexedDB.open('holdfast'));
-      const rows = database.transaction('rows', 'readwrite').objectStore('rows');
+      const transaction = database.transaction(['rows', 'meta'], 'readwrite');
+      const rows = transaction.objectStore('rows');
+      const meta = transaction.objectStore('meta');
       const [record] = await settle(rows.index('names').getAll(of));
+      const state = await settle(meta.get(['state']));
       const row = { ...record.row, ...changes };
       for (const name of without) delete row[name];
+      const { counts } = state.owners.find(([owner]: [string]) => owner === row.owner)[1];
+      counts[record.row.state]--;
+      counts[row.state]++;
       await settle(rows.put({ ...record, row }));
+      await settle(meta.put(state, ['state']));
       database.close();
     },
     id,
     set,
     drop,
+  );
+}
+
+/** Resolves when every host has mirrored what it wrote and no transaction is open: a page may be frozen now. */
+export async function whenQuiet(page: Page, limitMs = 30_000): Promise<void> {
+  await page.waitForFunction(
+    async () => {
+      const settle = <T>(request: IDBRequest<T>): Promise<T> =>
+        new Promise((resolve, reject) => {
+          request.onsuccess = () => resolve(request.result);
+          request.onerror = () => reject(request.error);
+        });
+      const database = await settle(indexedDB.open('holdfast'));
+      // Readwrite, so that it begins when all others have ended.
+      const meta = database.transaction(database.objectStoreNames, 'readwrite').objectStore('meta');
+      const notes = await settle(meta.count(IDBKeyRange.bound(['unmirrored'], ['unmirrored', []])));
+      database.close();
+      return notes === 0;
+    },
+    { polling: 100, timeout: limitMs },
   );
 }
