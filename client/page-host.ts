@@ -5,7 +5,7 @@
 import type { Families, OutboxDefinition } from '../shared/family.ts';
 import { channelName, PROTOCOL, RELEASE } from '../shared/protocol.ts';
 import { createBroadcaster } from '../sw/host/broadcaster.ts';
-import { createWorkerApi } from '../sw/host/worker-api.ts';
+import { createWorkerApi, NOTHING_HANDED_OVER } from '../sw/host/worker-api.ts';
 import { type OutboxSetup, startEngine } from '../sw/start-engine.ts';
 import type { HostLink } from './worker-link.ts';
 
@@ -43,7 +43,7 @@ export function createPageHost<F extends Families>(
         () => undefined,
       ),
     ownerChanged: (active, discarded) => tell({ type: 'active', active, discarded }),
-    giveCredentials: () => undefined,
+    credentials: NOTHING_HANDED_OVER,
   });
   return {
     // Nothing lies between: the engine's own limits end every call, and a page that ends takes its calls with it.

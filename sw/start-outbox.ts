@@ -51,6 +51,6 @@ export function startOutbox<F extends Families>(
     ids,
     broadcaster,
     makeDoorbell: workboxDoorbell,
-    giveCredentials: pages.give,
+    credentials: pages,
   });
 }

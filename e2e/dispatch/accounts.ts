@@ -128,10 +128,10 @@ export function describeAccounts(world: DispatchWorld): void {
   });
 
   describe('a token that pages hand over', () => {
-    const withToken = async (token: string | undefined): Promise<Device> => {
+    const withToken = async (token: string | undefined, beside?: Device): Promise<Device> => {
       const { device, app } = world;
       await device.close();
-      const fresh = await openDevice(world.chromium, app);
+      const fresh = await openDevice(world.chromium, app, beside);
       await fresh.page.evaluate(async (given) => {
         globalThis.outboxApp.token = given;
         await globalThis.outboxApp.connect({ owner: 'ada', worker: '/tokens.sw.js' });
@@ -149,6 +149,9 @@ export function describeAccounts(world: DispatchWorld): void {
       });
       expect(await device.explain(id)).toMatchObject({ reason: { type: 'signed_out' } });
       expect(world.app.server.requests().filter(({ key }) => key === id)).toEqual([]);
+      await device.flush();
+      await device.flush();
+      expect((await device.page.evaluate(() => globalThis.outboxApp.asked)).length).toBeLessThan(10);
       await device.page.evaluate(
         async (token) => {
           globalThis.outboxApp.token = token;
@@ -158,6 +161,32 @@ export function describeAccounts(world: DispatchWorld): void {
       );
       expect(await device.settled(id)).toMatchObject({ type: 'uploaded' });
       expect(await device.endOf(id)).toEqual(SAVED);
+      await device.close();
+    });
+
+    it('[W31, W22] that is refused is asked for again with each trigger, not in a loop, however many tabs answer', async () => {
+      const old = 'old-token-0123456789';
+      const device = await withToken(old);
+      const other = await withToken(old, device);
+      const id = await device.create();
+      await device.whenView({ stoppedBy: 'auth', counts: { held: 1 } });
+      for (let n = 0; n < 3; n++) expect((await device.flush()).stoppedBy).toBe('auth');
+      const refused = world.app.server.requests().filter(({ status }) => status === 401);
+      expect(refused.length).toBeLessThan(12);
+      const asked = await other.page.evaluate(() => globalThis.outboxApp.asked);
+      expect(asked.length).toBeLessThan(24);
+      expect(asked).toContain(true);
+      await other.page.evaluate(
+        (token) => {
+          globalThis.outboxApp.token = token;
+        },
+        await world.app.token('ada'),
+      );
+      await device.page.evaluate(() => {
+        globalThis.outboxApp.token = undefined;
+      });
+      await other.flush();
+      expect(await device.settled(id)).toMatchObject({ type: 'uploaded' });
       await device.close();
     });
 
@@ -183,7 +212,7 @@ export function describeAccounts(world: DispatchWorld): void {
       world.mend();
       // What is searched is what would hold it: a note of the same rows is in all of it, once the mirror has it too.
       await expect
-        .poll(() => tracesOf(device.page, 'A note to be found'))
+        .poll(() => tracesOf(device.page, 'A note to be found'), { interval: 250, timeout: 20_000 })
         .toEqual(['IndexedDB holdfast', 'IndexedDB holdfast-ledger', 'localStorage', 'export']);
       expect(await tracesOf(device.page, held)).toEqual(expect.arrayContaining(['journal', 'messages']));
       for (const token of [old, good]) expect(await tracesOf(device.page, token)).toEqual([]);

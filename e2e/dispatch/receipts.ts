@@ -1,7 +1,7 @@
 /** Receipts that prove nothing, and receipts that come twice. */
 import { describe, expect, it } from 'vitest';
 import { BLOCKED_REASONS } from '../../shared/blocked-code.ts';
-import { type End, openDevice } from '../support/outbox-app/device.ts';
+import type { End } from '../support/outbox-app/device.ts';
 import { type DispatchWorld, SAVED } from './dispatch-world.ts';
 
 export function describeReceipts(world: DispatchWorld): void {
@@ -104,37 +104,6 @@ export function describeReceipts(world: DispatchWorld): void {
       const id = await world.device.create();
       expect(await world.device.settled(id)).toMatchObject({ type: 'uploaded', receipt: { replayed: true } });
       expect(await world.device.endOf(id)).toEqual(SAVED);
-    });
-
-    it('[D29, C11, C16] comes late to a page that was frozen, when another host has adopted it: nothing is told twice', async () => {
-      const { device, app } = world;
-      let answer = (): void => undefined;
-      let arrive = (): void => undefined;
-      const gate = new Promise<void>((resolve) => (answer = resolve));
-      const arrived = new Promise<void>((resolve) => (arrive = resolve));
-      const frozen = await openDevice(world.chromium, app, device);
-      await frozen.signIn('ada', { worker: 'page' });
-      app.intercept(async (request, next) => {
-        const answered = await next(request);
-        if (request.headers['idempotency-key'] === undefined) return answered;
-        app.intercept((later, through) => through(later));
-        arrive();
-        await gate;
-        return answered;
-      });
-      const id = await frozen.plan('2026-11-30', 'Legs');
-      await arrived;
-      const session = await frozen.page.createCDPSession();
-      await session.send('Page.setWebLifecycleState', { state: 'frozen' });
-      answer();
-      // The worker learns until when the frozen host has it, and takes over then.
-      await device.page.bringToFront();
-      await device.flush();
-      expect(await device.settled(id)).toMatchObject({ type: 'uploaded', receipt: { replayed: true } });
-      await session.send('Page.setWebLifecycleState', { state: 'active' });
-      const end = { ...SAVED, answers: ['200', '200'] };
-      expect(await frozen.endOf(id)).toEqual(end);
-      expect(await device.endOf(id)).toEqual(end);
     });
 
     it('[D10, R7] is impossible for a key that another request has used: blocked, in doubt', async () => {

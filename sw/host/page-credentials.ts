@@ -7,8 +7,14 @@ import type { Credentials, CredentialsOffer } from '../dispatch/credentials.ts';
 import type { Timers } from '../environment.ts';
 
 export interface PageCredentials extends Credentials {
-  /** A page's answer, or its own initiative. `undefined`: nobody is signed in. */
-  give(owner: string, credentials: HandedCredentials | undefined): void;
+  /**
+   * A page's answer, or its own initiative; `undefined`: nobody is signed in. Answers whether rows may leave now that
+   * could not before. Nothing that answers a question does: several pages answer one, and a flush each would ask anew,
+   * for ever.
+   */
+  give(owner: string, credentials: HandedCredentials | undefined): boolean;
+  /** The account signed out, or made room for another. */
+  forget(owner: string): void;
 }
 
 export interface PageCredentialsDeps {
@@ -22,6 +28,8 @@ const PATIENCE_MS = 4_000;
 
 export function createPageCredentials({ after, hasPages, ask }: PageCredentialsDeps): PageCredentials {
   const known = new Map<string, CredentialsOffer>();
+  /** What was given last, refused or not, as text. */
+  const last = new Map<string, string>();
   const asking = new Map<
     string,
     { readonly offer: Promise<CredentialsOffer>; readonly settle: () => void }
@@ -55,9 +63,19 @@ export function createPageCredentials({ after, hasPages, ask }: PageCredentialsD
       return (await hasPages()) ? askPages(owner, refused) : { type: 'none' };
     },
     give(owner, credentials) {
-      if (credentials) known.set(owner, { type: 'headers', ...credentials });
-      else known.delete(owner);
-      asking.get(owner)?.settle();
+      const text = JSON.stringify(credentials);
+      const question = asking.get(owner);
+      const isNews = credentials !== undefined && !question && last.get(owner) !== text;
+      if (credentials) {
+        known.set(owner, { type: 'headers', ...credentials });
+        last.set(owner, text);
+      } else known.delete(owner);
+      question?.settle();
+      return isNews;
+    },
+    forget(owner) {
+      known.delete(owner);
+      last.delete(owner);
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 import type { FlushCause } from '../../shared/answers.ts';
 import type { FlushResult } from '../../shared/outcome.ts';
-import { type HandedCredentials, PROTOCOL, RELEASE, type Triggers } from '../../shared/protocol.ts';
+import { PROTOCOL, RELEASE, type Triggers } from '../../shared/protocol.ts';
 import type { Engine } from '../engine.ts';
 import type { Clock, Ids, Timers } from '../environment.ts';
 import {
@@ -15,7 +15,7 @@ import {
 } from './background-sync.ts';
 import type { Broadcaster } from './broadcaster.ts';
 import { createMessageEndpoint, type IncomingMessage } from './message-endpoint.ts';
-import { createWorkerApi } from './worker-api.ts';
+import { createWorkerApi, type HandedOver } from './worker-api.ts';
 
 export interface ExtendableEventLike {
   waitUntil(promise: Promise<unknown>): void;
@@ -54,7 +54,7 @@ export interface ServiceWorkerHostDeps {
   readonly ids: Ids;
   readonly broadcaster: Broadcaster;
   readonly makeDoorbell: MakeDoorbell;
-  readonly giveCredentials: (owner: string, credentials: HandedCredentials | undefined) => void;
+  readonly credentials: HandedOver;
 }
 
 export interface ServiceWorkerHost {
@@ -134,7 +134,7 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
     ring,
     start,
     ownerChanged: (active, discarded) => tell({ type: 'active', active, discarded }),
-    giveCredentials: deps.giveCredentials,
+    credentials: deps.credentials,
   });
   const endpoint = createMessageEndpoint(api, {
     origin: realm.location.origin,

@@ -6,11 +6,17 @@ import type { FlushCause } from '../../shared/answers.ts';
 import { SignedOutError } from '../../shared/errors.ts';
 import { isUnreadable } from '../../shared/is-unreadable.ts';
 import type { FlushResult } from '../../shared/outcome.ts';
-import type { FlushAnswer, HandedCredentials, HostFacts, WorkerApi } from '../../shared/protocol.ts';
+import type { FlushAnswer, HostFacts, WorkerApi } from '../../shared/protocol.ts';
 import type { SnapshotOffer } from '../../shared/snapshot.ts';
 import { toViewRow } from '../../shared/view-row.ts';
 import type { Engine } from '../engine.ts';
 import type { Clock, Timers } from '../environment.ts';
+import type { PageCredentials } from './page-credentials.ts';
+
+/** What pages hand over, where this host asks them (W31). */
+export type HandedOver = Pick<PageCredentials, 'give' | 'forget'>;
+
+export const NOTHING_HANDED_OVER: HandedOver = { give: () => false, forget: () => undefined };
 
 export interface WorkerApiDeps {
   readonly engine: Engine;
@@ -23,7 +29,7 @@ export interface WorkerApiDeps {
   readonly start: (cause: FlushCause) => Promise<void>;
   /** Tells pages that another owner is active now, or that an owner's rows were discarded. */
   readonly ownerChanged: (active: string | undefined, discarded?: string) => void;
-  readonly giveCredentials: (owner: string, credentials: HandedCredentials | undefined) => void;
+  readonly credentials: HandedOver;
 }
 
 /** A call is answered within this, so that a page's deadline means something; a longer flush is asked again. */
@@ -78,7 +84,7 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
       const before = await engine.activeOwner();
       await engine.signIn(owner);
       if (before !== owner) {
-        if (before !== undefined) deps.giveCredentials(before, undefined);
+        if (before !== undefined) deps.credentials.forget(before);
         deps.ownerChanged(owner);
       }
       const [awaitsSnapshot, epoch] = await Promise.all([engine.awaitsSnapshot(owner), engine.epoch()]);
@@ -87,7 +93,7 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
     async signOut(owner, policy) {
       const answer = await engine.signOut(owner, policy);
       // W31: what this account's pages handed over goes with it.
-      deps.giveCredentials(owner, undefined);
+      deps.credentials.forget(owner);
       deps.ownerChanged(await engine.activeOwner(), policy === 'discard' ? owner : undefined);
       return answer;
     },
@@ -148,8 +154,8 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
       own((owner, offer: SnapshotOffer) => engine.offerSnapshot(owner, offer)),
     ),
     readSnapshot: own((owner, ids: readonly string[] | undefined) => engine.readSnapshot(owner, ids)),
-    giveCredentials: thenStart('sign_in', async (owner, credentials) =>
-      deps.giveCredentials(owner, credentials),
-    ),
+    async giveCredentials(owner, credentials) {
+      if (deps.credentials.give(owner, credentials)) void start('sign_in');
+    },
   };
 }

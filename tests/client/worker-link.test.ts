@@ -4,7 +4,7 @@ import type { Enqueued } from '../../shared/answers.ts';
 import type { CommandInput } from '../../shared/command.ts';
 import { EnqueueUnknownError, IdentityConflictError, NoHostError } from '../../shared/errors.ts';
 import type { WorkerApi } from '../../shared/protocol.ts';
-import { createWorkerApi } from '../../sw/host/worker-api.ts';
+import { createWorkerApi, NOTHING_HANDED_OVER } from '../../sw/host/worker-api.ts';
 import { createManualClock } from '../../sw/testing/manual-clock.ts';
 import { createFakeEngine } from '../support/fake-engine.ts';
 import { createFakeLocks } from '../support/fake-locks.ts';
@@ -45,7 +45,7 @@ function line(
       ring: (cause) => engine.flushActive(cause),
       start: async () => undefined,
       ownerChanged: () => undefined,
-      giveCredentials: () => undefined,
+      credentials: NOTHING_HANDED_OVER,
     });
     return { ...api, ...change(api, host, isRunning) };
   }, options);
@@ -269,7 +269,7 @@ function createWorkerApiOver(
       ring: (cause) => engine.flushActive(cause),
       start: async () => undefined,
       ownerChanged: () => undefined,
-      giveCredentials: () => undefined,
+      credentials: NOTHING_HANDED_OVER,
     }),
     ...change,
   };

@@ -8,7 +8,7 @@ import type { PageRealm } from '../../client/page-realm.ts';
 import type { Families, OutboxDefinition } from '../../shared/family.ts';
 import { channelName } from '../../shared/protocol.ts';
 import { createBroadcaster } from '../../sw/host/broadcaster.ts';
-import { createWorkerApi } from '../../sw/host/worker-api.ts';
+import { createWorkerApi, NOTHING_HANDED_OVER } from '../../sw/host/worker-api.ts';
 import type { Ledger } from '../../sw/mirror/ledger.ts';
 import { createTestWorld, type TestHost, type TestWorld } from '../../sw/testing/create-test-world.ts';
 import { createFakeRealm, type FakeRealm } from './fake-realm.ts';
@@ -88,7 +88,7 @@ export async function createLineWorld<F extends Families>(
           () => undefined,
         ),
       ownerChanged: (active, discarded) => broadcaster.tell({ type: 'active', active, discarded }),
-      giveCredentials: () => undefined,
+      credentials: NOTHING_HANDED_OVER,
     });
     const enqueue: typeof api.enqueue = (...args) => {
       enqueues.push(args[0].id);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeError, type WireError } from '../../../shared/error-transfer.ts';
 import type { WorkerApi } from '../../../shared/protocol.ts';
 import { createMessageEndpoint } from '../../../sw/host/message-endpoint.ts';
-import { createWorkerApi } from '../../../sw/host/worker-api.ts';
+import { createWorkerApi, NOTHING_HANDED_OVER } from '../../../sw/host/worker-api.ts';
 import { createManualClock } from '../../../sw/testing/manual-clock.ts';
 import { createFakeEngine } from '../../support/fake-engine.ts';
 
@@ -26,7 +26,7 @@ function host(change: Partial<WorkerApi> = {}) {
       ring: (cause) => engine.flushActive(cause),
       start: async () => undefined,
       ownerChanged: () => undefined,
-      giveCredentials: () => undefined,
+      credentials: NOTHING_HANDED_OVER,
     }),
     ...change,
   };

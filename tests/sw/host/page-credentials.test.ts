@@ -27,6 +27,33 @@ describe('credentials that pages hand over', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it('[W31] says whether what it was given may let rows leave: no answer does, and nothing that is known', async () => {
+    const { clock, credentials } = desk();
+    expect(credentials.give('ann', token('t1'))).toBe(true);
+    expect(credentials.give('ann', token('t1'))).toBe(false);
+    expect(credentials.give('ann', undefined)).toBe(false);
+    expect(credentials.give('ann', token('t1'))).toBe(false);
+    const offer = credentials.offer('ann', true);
+    await clock.settle();
+    expect(credentials.give('ann', token('t2'))).toBe(false);
+    await offer;
+    // The other pages answer too.
+    expect(credentials.give('ann', token('t2'))).toBe(false);
+    expect(credentials.give('ann', token('t3'))).toBe(true);
+  });
+
+  it('[W31, W32] forgets an account that signed out', async () => {
+    const { clock, asked, credentials } = desk();
+    credentials.give('ann', token('t1'));
+    credentials.forget('ann');
+    const offer = credentials.offer('ann', false);
+    await clock.settle();
+    expect(asked).toEqual([['ann', false]]);
+    credentials.give('ann', undefined);
+    expect(await offer).toEqual({ type: 'none' });
+    expect(credentials.give('ann', token('t1'))).toBe(true);
+  });
+
   it('[W31, A48] does not offer again what was refused', async () => {
     const { clock, asked, credentials } = desk();
     credentials.give('ann', token('old'));

@@ -16,6 +16,7 @@ function worker(overrides: Partial<Engine> = {}, { hasSync = true } = {}) {
   const registered: string[] = [];
   const told: Broadcast[] = [];
   const given: [owner: string, credentials: unknown][] = [];
+  let isNews = true;
   const listeners: Listeners = { message: [], sync: [], periodicsync: [], activate: [] };
   const register = async (tag: string): Promise<void> => {
     registered.push(tag);
@@ -44,7 +45,13 @@ function worker(overrides: Partial<Engine> = {}, { hasSync = true } = {}) {
       onSync = given;
       return { registerSync: () => register(`workbox-background-sync:${name}`) };
     },
-    giveCredentials: (owner, credentials) => given.push([owner, credentials]),
+    credentials: {
+      give(owner, credentials) {
+        given.push([owner, credentials]);
+        return isNews;
+      },
+      forget: (owner) => given.push([owner, 'forgotten']),
+    },
   });
   const listened = Object.entries(listeners).map(([type, all]) => [type, all.length]);
 
@@ -85,6 +92,9 @@ function worker(overrides: Partial<Engine> = {}, { hasSync = true } = {}) {
     host,
     told,
     given,
+    giveNothingNew() {
+      isNews = false;
+    },
     registered,
     listened,
     post,
@@ -176,10 +186,19 @@ describe('the Service Worker host', () => {
     expect(given).toEqual([['ann', { headers }]]);
     post('signIn', 'bob');
     await clock.settle();
-    expect(given.slice(1)).toEqual([['ann', undefined]]);
+    expect(given.slice(1)).toEqual([['ann', 'forgotten']]);
     post('signOut', 'bob', 'keep');
     await clock.settle();
-    expect(given.slice(2)).toEqual([['bob', undefined]]);
+    expect(given.slice(2)).toEqual([['bob', 'forgotten']]);
+  });
+
+  it('[W31, W22] what pages hand over starts a flush only where it is news, so that an answer never asks again', async () => {
+    const { clock, post, causes, giveNothingNew } = worker();
+    giveNothingNew();
+    post('giveCredentials', 'ann', undefined);
+    post('giveCredentials', 'ann', { headers: {} });
+    await clock.settle();
+    expect(causes()).toEqual([]);
   });
 
   it('[W20] every trigger ends in a flush of the active owner', async () => {
