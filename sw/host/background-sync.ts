@@ -5,7 +5,7 @@
  */
 import { RowsRemainError } from '../../shared/errors.ts';
 import type { Triggers } from '../../shared/protocol.ts';
-import type { Clock, Ids } from '../environment.ts';
+import type { Clock, Ids, Timers } from '../environment.ts';
 
 export interface SyncManagerLike {
   register(tag: string): Promise<void>;
@@ -31,6 +31,7 @@ export interface BackgroundSyncDeps {
   readonly sync: SyncManagerLike | undefined;
   readonly isOnline: () => boolean;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly ids: Ids;
   readonly makeDoorbell: MakeDoorbell;
   /** Listens to `sync`; called once, synchronously. */
@@ -51,6 +52,9 @@ export interface BackgroundSync {
 
 /** A registration made while the browser thinks it is online is answered at once, and that says nothing new. */
 const ECHO_MS = 2_000;
+const LINGER_MS = 1_000;
+/** Well within the three minutes that Chromium gives a sync event. */
+const LONGEST_STAY_MS = 120_000;
 
 export function createBackgroundSync(deps: BackgroundSyncDeps): BackgroundSync {
   const { name, sync, clock } = deps;
@@ -62,6 +66,8 @@ export function createBackgroundSync(deps: BackgroundSyncDeps): BackgroundSync {
   let isFresh = false;
   let echoUntil = 0;
   let lastChance = false;
+  /** Somebody armed while an event was under way. */
+  let isWanted = false;
   let ringing: Promise<void> | undefined;
 
   const setState = (next: Triggers['sync']): void => {
@@ -70,9 +76,17 @@ export function createBackgroundSync(deps: BackgroundSyncDeps): BackgroundSync {
     deps.changed();
   };
 
+  /** Stays a moment when nothing is left: while a person saves one thing after the other it is one event, not many. */
   const flush = async (): Promise<void> => {
-    const rest = await deps.flush(clock.now() >= echoUntil);
-    if (rest > 0) throw new RowsRemainError(`${rest} rows wait`, { count: rest });
+    const until = clock.now() + LONGEST_STAY_MS;
+    let isNews = clock.now() >= echoUntil;
+    do {
+      isWanted = false;
+      const rest = await deps.flush(isNews);
+      if (rest > 0) throw new RowsRemainError(`${rest} rows wait`, { count: rest });
+      isNews = false;
+      await new Promise<void>((resolve) => deps.timers.after(LINGER_MS, resolve));
+    } while (isWanted && clock.now() < until);
   };
   /** Tags that fire together, as they do when the network returns, are one ring. */
   const ring = (): Promise<void> => {
@@ -106,7 +120,10 @@ export function createBackgroundSync(deps: BackgroundSyncDeps): BackgroundSync {
 
   const register = async (sync: SyncManagerLike): Promise<void> => {
     // Re-arming in the middle of an event would bring the next one right behind it, for ever.
-    if (ringing !== undefined) return;
+    if (ringing !== undefined) {
+      isWanted = true;
+      return;
+    }
     const isOnline = deps.isOnline();
     if (!isStanding) {
       isStanding = true;

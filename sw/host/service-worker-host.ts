@@ -64,6 +64,7 @@ export interface ServiceWorkerHost {
 
 /** A worker that was started for something else lets that go first. */
 const START_DELAY_MS = 1_000;
+const ARM_LIMIT_MS = 250;
 const PERIOD_MS = 12 * 3_600_000;
 
 /**
@@ -84,21 +85,29 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
   const triggers = (): Triggers => ({ sync: doorbell.state(), periodicSync: isPeriodic });
   const triggersChanged = (): void => tell({ type: 'triggers', triggers: triggers() });
 
-  const ring = (cause: FlushCause, lifeMs = messageMs): Promise<FlushResult | undefined> => {
-    const flush = engine.flushActive(cause, { until: clock.now() + lifeMs });
-    work.add(flush);
-    const end = (result?: FlushResult): void => {
-      work.delete(flush);
-      if (result && result.remaining.queued + result.remaining.sending > 0) void doorbell.arm();
-    };
-    flush.then(end, () => end());
-    return flush;
+  const passed = (ms: number): Promise<void> => new Promise((resolve) => timers.after(ms, resolve));
+  const keep = <T>(promise: Promise<T>): Promise<T> => {
+    const end = (): void => void work.delete(promise);
+    work.add(promise);
+    promise.then(end, end);
+    return promise;
+  };
+  const ring = async (cause: FlushCause, lifeMs = messageMs): Promise<FlushResult | undefined> => {
+    const result = await keep(engine.flushActive(cause, { until: clock.now() + lifeMs }));
+    if (result && result.remaining.queued + result.remaining.sending > 0) void doorbell.arm();
+    return result;
   };
   /** For a trigger nobody waits for: when the flush fails, another trigger tries again. */
   const start = (cause: FlushCause): Promise<void> => {
-    // Before the flush: a browser that is killed in the middle of it must come back.
-    if (cause === 'enqueue') void doorbell.arm();
-    return ring(cause).then(told, told);
+    const begin = async (): Promise<void> => {
+      // In a turn of its own: the answer to the call goes first.
+      await passed(0);
+      // Before the flush: a browser that is killed in the middle of it must come back. One that does not answer must
+      // not keep the row.
+      if (cause === 'enqueue') await Promise.race([doorbell.arm(), passed(ARM_LIMIT_MS)]);
+      await ring(cause);
+    };
+    return keep(begin().then(told, told));
   };
   const announce = () => engine.locked.then(() => tell({ type: 'host', host: engine.host }));
 
@@ -107,6 +116,7 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
     sync,
     isOnline: () => realm.navigator.onLine,
     clock,
+    timers,
     ids: deps.ids,
     makeDoorbell: deps.makeDoorbell,
     listen: (listener) => realm.addEventListener('sync', listener),

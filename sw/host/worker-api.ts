@@ -3,7 +3,7 @@
  * and for no other; an enqueue is judged by the engine, in the same transaction that would store it.
  */
 import type { FlushCause } from '../../shared/answers.ts';
-import { SignedOutError } from '../../shared/errors.ts';
+import { InvalidCommandError, SignedOutError } from '../../shared/errors.ts';
 import { isUnreadable } from '../../shared/is-unreadable.ts';
 import type { FlushResult } from '../../shared/outcome.ts';
 import type { FlushAnswer, HostFacts, WorkerApi } from '../../shared/protocol.ts';
@@ -35,6 +35,8 @@ export interface WorkerApiDeps {
 /** A call is answered within this, so that a page's deadline means something; a longer flush is asked again. */
 const LONGEST_WAIT_MS = 10_000;
 const LARGEST_PAGE = 1_000;
+/** Of everything but the body, whose size the engine judges by its family (R46). */
+const MAX_COMMAND_LENGTH = 65_536;
 
 export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
   const { engine, clock, timers, ring, start } = deps;
@@ -97,9 +99,14 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
       deps.ownerChanged(await engine.activeOwner(), policy === 'discard' ? owner : undefined);
       return answer;
     },
-    enqueue: thenStart('enqueue', (command, deadlineMs) =>
-      engine.enqueue(command, { deadlineAt: clock.now() + deadlineMs }),
-    ),
+    enqueue: thenStart('enqueue', async (command, deadlineMs) => {
+      if (!isSmall({ ...command, body: undefined })) {
+        throw new InvalidCommandError('The command is too large beside its body', {
+          limit: MAX_COMMAND_LENGTH,
+        });
+      }
+      return engine.enqueue(command, { deadlineAt: clock.now() + deadlineMs });
+    }),
     cancel: own((owner, id: string) => engine.cancel(owner, id)),
     discard: own((owner, id: string) => engine.discard(owner, id)),
     retry: thenStart(
@@ -158,4 +165,13 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
       if (deps.credentials.give(owner, credentials)) void start('sign_in');
     },
   };
+}
+
+function isSmall(value: unknown): boolean {
+  try {
+    return JSON.stringify(value).length <= MAX_COMMAND_LENGTH;
+  } catch {
+    // A BigInt, or something that contains itself: no command that anybody could have meant.
+    return false;
+  }
 }

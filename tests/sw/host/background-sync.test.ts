@@ -26,6 +26,7 @@ function bell({ hasSync = true, denied = false } = {}) {
     sync: hasSync ? { register, getTags: async () => [...tags] } : undefined,
     isOnline: () => online,
     clock,
+    timers: clock,
     ids: { uuid: () => `u${registered.length}`, random: () => 0 },
     // As workbox does: it swallows a refusal, and where `sync` is missing it calls at once without looking back.
     makeDoorbell(name, given) {
@@ -44,7 +45,7 @@ function bell({ hasSync = true, denied = false } = {}) {
     },
   });
   /** The browser's event: what the promise given to `waitUntil` became. */
-  const fire = async (tag: string, lastChance = false): Promise<unknown> => {
+  const begin = async (tag: string, lastChance = false): Promise<unknown> => {
     const waits: Promise<unknown>[] = [];
     const event = { tag, lastChance, waitUntil: (promise: Promise<unknown>) => waits.push(promise) };
     for (const listener of listeners) listener(event);
@@ -55,11 +56,12 @@ function bell({ hasSync = true, denied = false } = {}) {
     return first?.status === 'rejected' ? first.reason : first?.status;
   };
   return {
+    begin,
+    fire: (tag: string, lastChance = false) => clock.until(begin(tag, lastChance)),
     clock,
     sync,
     registered,
     flushes,
-    fire,
     setRest: (count: number) => {
       rest = count;
     },
@@ -139,6 +141,36 @@ describe('Background Sync as a doorbell', () => {
     expect(registered).toEqual([STANDING]);
     release();
     expect(await ended).toBeInstanceOf(RowsRemainError);
+  });
+
+  it('[W20] while one command follows the other it is one event, and none is left to the next', async () => {
+    const { clock, sync, registered, begin, flushes } = bell();
+    await sync.arm();
+    const ended = begin(STANDING);
+    for (let n = 0; n < 5; n++) {
+      await clock.advance(600);
+      await sync.arm();
+    }
+    expect(await clock.until(ended)).toBe('fulfilled');
+    expect(registered).toEqual([STANDING]);
+    // One look per second while they came, and a last one.
+    expect(flushes).toEqual(Array(5).fill(false));
+  });
+
+  it('[W4, W21] an event that stays for commands ends before the browser ends it', async () => {
+    const { clock, sync, begin } = bell();
+    await sync.arm();
+    const startedAt = clock.now();
+    let isOver = false;
+    const ended = begin(STANDING).then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await sync.arm();
+      await clock.advance(500);
+    }
+    await ended;
+    expect(clock.now() - startedAt).toBeLessThan(130_000);
   });
 
   it('[W20, D2] tags that ring together are one flush', async () => {

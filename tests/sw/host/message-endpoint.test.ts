@@ -132,6 +132,21 @@ describe('the worker’s end of the line', () => {
     },
   );
 
+  it.each([
+    { what: 'an owner of a megabyte', over: { owner: 'x'.repeat(1_000_000) } },
+    { what: 'a hundred thousand tags', over: { tags: Array(100_000).fill('x') } },
+    { what: 'a member that nobody knows, of a megabyte', over: { extra: ['x'.repeat(1_000_000)] } },
+    { what: 'a number that is none of JSON', over: { expiresAt: 1n } },
+  ])('[W16] refuses a command with $what, and asks the engine nothing', async ({ over }) => {
+    const { send, posted, engine } = host();
+    const command = { id: 'i1', owner: 'ann', family: 'workout', kind: 'create', body: {} };
+    await send(call(apply(['enqueue'], { ...command, ...over }, 1_000)));
+    expect(refusal(posted.slice(-1))).toMatchObject({ code: 'invalid_command' });
+    expect(engine.asked).toEqual([]);
+    await send(call(apply(['enqueue'], { ...command, body: 'x'.repeat(1_000_000) }, 1_000)));
+    expect(engine.asked).toHaveLength(1);
+  });
+
   it('[W16] two messages with the same id are answered each on its own port', async () => {
     const answers: ((value: { readonly type: 'unknown_id' }) => void)[] = [];
     const { send, endpoint } = host({ cancel: () => new Promise((resolve) => answers.push(resolve)) });

@@ -10,7 +10,7 @@ type Listeners = { readonly [Type in keyof WorkerEvents]: ((event: WorkerEvents[
 
 const ORIGIN = 'https://app.test';
 
-function worker(overrides: Partial<Engine> = {}, { hasSync = true } = {}) {
+function worker(overrides: Partial<Engine> = {}, { hasSync = true, hangs = false } = {}) {
   const clock = createManualClock();
   const engine = createFakeEngine(overrides);
   const registered: string[] = [];
@@ -20,6 +20,7 @@ function worker(overrides: Partial<Engine> = {}, { hasSync = true } = {}) {
   const listeners: Listeners = { message: [], sync: [], periodicsync: [], activate: [] };
   const register = async (tag: string): Promise<void> => {
     registered.push(tag);
+    if (hangs) await new Promise(() => undefined);
   };
   let onSync = async (): Promise<void> => undefined;
   const host = createServiceWorkerHost({
@@ -129,7 +130,7 @@ describe('the Service Worker host', () => {
   it('[W1] keeps the worker alive for its own messages only', async () => {
     const { clock, post } = worker();
     const foreign = post('nonsense');
-    await clock.settle();
+    await clock.advance(0);
     expect(foreign.posted.at(-1)).toMatchObject({ name: 'throw' });
     expect(foreign.isAlive()).toBe(false);
   });
@@ -143,16 +144,16 @@ describe('the Service Worker host', () => {
         }),
     });
     const call = post('enqueue', command, 1_000);
-    await clock.settle();
+    await clock.advance(0);
     expect(call.posted.at(-1)).toMatchObject({ type: 'RAW', value: { action: 'queued' } });
     expect(call.isAlive()).toBe(true);
     // A page that keeps a long drain going by fresh messages: each event lives as long as the flush.
     const next = post('hello', { protocol: 1, release: 'r' });
-    await clock.settle();
+    await clock.advance(0);
     expect(next.posted).toHaveLength(2);
     expect(next.isAlive()).toBe(true);
     end();
-    await clock.settle();
+    await clock.advance(0);
     expect([call.isAlive(), next.isAlive()]).toEqual([false, false]);
   });
 
@@ -164,7 +165,7 @@ describe('the Service Worker host', () => {
     async ({ hasSync, seconds }) => {
       const { clock, engine, post } = worker({}, { hasSync });
       post('enqueue', command, 1_000);
-      await clock.settle();
+      await clock.advance(0);
       const flush = engine.asked.find(([name]) => name === 'flushActive');
       expect(flush).toEqual(['flushActive', 'enqueue', { until: clock.now() + seconds * 1_000 }]);
     },
@@ -172,9 +173,10 @@ describe('the Service Worker host', () => {
 
   it('[W4] starts no new sends past 160 s of a sync event', async () => {
     const { clock, engine, ring } = worker();
-    await ring();
+    const startedAt = clock.now();
+    await clock.until(ring());
     const flush = engine.asked.find(([name]) => name === 'flushActive');
-    expect(flush).toEqual(['flushActive', 'sync', { until: clock.now() + 160_000 }]);
+    expect(flush).toEqual(['flushActive', 'sync', { until: startedAt + 160_000 }]);
   });
 
   it('[W31, W32] forgets what pages handed over for an account that signs out or makes room for another', async () => {
@@ -215,8 +217,8 @@ describe('the Service Worker host', () => {
     for (const cause of ['online', 'visible', 'connect', 'timer']) post('trigger', cause);
     expect(period('other')).toBe(0);
     expect(period('holdfast')).toBe(1);
-    await host.nudge();
-    await clock.settle();
+    await clock.until(host.nudge());
+    await clock.advance(0);
     expect(causes().sort()).toEqual(
       [
         'start',
@@ -239,10 +241,26 @@ describe('the Service Worker host', () => {
   });
 
   it('[W21] arms Background Sync with the command, before the flush that may be killed', async () => {
-    const { clock, post, registered } = worker({ flushActive: () => new Promise(() => undefined) });
+    const order: string[] = [];
+    const { clock, post, registered } = worker({
+      flushActive: () => {
+        order.push(`flush after ${registered.length} registrations`);
+        return new Promise(() => undefined);
+      },
+    });
     post('enqueue', command, 1_000);
-    await clock.settle();
+    await clock.advance(0);
     expect(registered).toEqual(['workbox-background-sync:holdfast']);
+    expect(order).toEqual(['flush after 1 registrations']);
+  });
+
+  it('[W21] a registration that hangs keeps no row', async () => {
+    const { clock, post, causes } = worker({}, { hangs: true });
+    post('enqueue', command, 1_000);
+    await clock.advance(249);
+    expect(causes()).toEqual([]);
+    await clock.advance(1);
+    expect(causes()).toEqual(['enqueue']);
   });
 
   it('[W20, W21] arms whenever rows remain after a flush, and not when none do', async () => {
@@ -251,11 +269,11 @@ describe('the Service Worker host', () => {
       flushActive: async () => ({ owner: 'ann', outcomes: [], remaining: { ...NO_COUNTS, queued } }),
     });
     post('trigger', 'visible');
-    await clock.settle();
+    await clock.advance(0);
     expect(registered).toEqual([]);
     queued = 1;
     post('trigger', 'visible');
-    await clock.settle();
+    await clock.advance(0);
     expect(registered).toEqual(['workbox-background-sync:holdfast']);
   });
 
@@ -265,25 +283,27 @@ describe('the Service Worker host', () => {
     { counts: { held: 3, blocked: 4 }, rejects: false },
     { counts: {}, rejects: false },
   ])('[W21] a sync event with $counts left rejects: $rejects', async ({ counts, rejects }) => {
-    const { ring } = worker({ waiting: async () => ({ ...NO_COUNTS, ...counts }) });
-    const result = await ring().then(
-      () => false,
-      (error: unknown) => error instanceof Error && 'code' in error && error.code === 'rows_remain',
+    const { clock, ring } = worker({ waiting: async () => ({ ...NO_COUNTS, ...counts }) });
+    const result = await clock.until(
+      ring().then(
+        () => false,
+        (error: unknown) => error instanceof Error && 'code' in error && error.code === 'rows_remain',
+      ),
     );
     expect(result).toBe(rejects);
   });
 
   it('[W21, W30] with nobody signed in a sync event has nothing to come back for', async () => {
-    const { engine, ring } = worker();
+    const { clock, engine, ring } = worker();
     engine.owner = undefined;
-    await expect(ring()).resolves.toBeUndefined();
+    await expect(clock.until(ring())).resolves.toBeUndefined();
   });
 
   it('[W20, G4] a flush that fails leaves no unhandled rejection and the call is answered', async () => {
     const { clock, post, host } = worker({ flushActive: () => Promise.reject(new Error('no store')) });
     const call = post('enqueue', command, 1_000);
-    await host.nudge();
-    await clock.settle();
+    await clock.until(host.nudge());
+    await clock.advance(0);
     expect(call.posted.at(-1)).toMatchObject({ value: { action: 'queued' } });
     expect(call.isAlive()).toBe(false);
   });
@@ -303,9 +323,9 @@ describe('the Service Worker host', () => {
     await clock.advance(10_000);
     expect(first.posted.at(-1)).toMatchObject({ value: { type: 'running' } });
     const second = post('flush', 'ann');
-    await clock.settle();
+    await clock.advance(0);
     for (const end of ends) end();
-    await clock.settle();
+    await clock.advance(0);
     expect(second.posted.at(-1)).toMatchObject({ value: { type: 'ended', result: { owner: 'ann' } } });
     expect(asked.filter((cause) => cause === 'flush')).toHaveLength(1);
   });
@@ -313,11 +333,11 @@ describe('the Service Worker host', () => {
   it('[W18, W30, W32] tells pages who is active, and whose rows were discarded', async () => {
     const { clock, post, told } = worker();
     post('signIn', 'ann');
-    await clock.settle();
+    await clock.advance(0);
     post('signIn', 'bob');
-    await clock.settle();
+    await clock.advance(0);
     post('signOut', 'bob', 'discard');
-    await clock.settle();
+    await clock.advance(0);
     expect(told.filter(({ type }) => type === 'active')).toEqual([
       { type: 'active', active: 'bob', discarded: undefined },
       { type: 'active', active: undefined, discarded: 'bob' },
@@ -326,7 +346,7 @@ describe('the Service Worker host', () => {
 
   it('[W3, W18] a started host announces itself, and tells the changes of its engine', async () => {
     const { clock, engine, told } = worker();
-    await clock.settle();
+    await clock.advance(0);
     engine.emitChange({ removed: ['i1'] });
     engine.emitProgress({ running: true, done: 0, total: 2 });
     await clock.advance(16);
@@ -351,10 +371,11 @@ describe('the Service Worker host', () => {
         engine.emitChange({ removed: ['i1'] });
         return { owner: 'ann', outcomes: [], remaining: NO_COUNTS };
       },
+      waiting: async () => ({ ...NO_COUNTS, queued: 1 }),
     });
     await clock.settle();
     let isOver = false;
-    void ring().then(() => {
+    ring().catch(() => {
       isOver = true;
     });
     await clock.settle();
