@@ -164,14 +164,17 @@ describe('the line, in Chromium', () => {
     await connect(page);
     const release = app.hold();
     const arrived = app.nextCommand();
+    const open = app.shutGate();
     const ends = page.evaluate(async () => {
       const { workout } = globalThis.line.outbox;
       const created = await workout.create({ kg: 60 });
+      // Until the creation has left.
       await fetch('/gate');
       const changed = await workout.update(created.target, { note: 'hard' });
       return { action: changed.action, ends: await Promise.all([created.settled, changed.settled]) };
     });
     await arrived;
+    open();
     await viewOnce(page, ({ rows }) => rows.length === 2);
     release();
     const { action, ends: settledEnds } = await ends;

@@ -1,9 +1,19 @@
 /** Searches a browser for a text: every database and cache, in every storage bucket, and all that a page can see. */
 import type { Page } from 'puppeteer';
 
+export type Places = readonly (readonly [name: string, held: string])[];
+
 /** The places where `text` is, by name. */
 export async function tracesOf(page: Page, text: string): Promise<readonly string[]> {
-  const places = await page.evaluate(async () => {
+  return tracesIn(await readPlaces(page), text);
+}
+
+export function tracesIn(places: Places, text: string): readonly string[] {
+  return places.flatMap(([place, held]) => (held.includes(text) ? [place] : []));
+}
+
+export async function readPlaces(page: Page): Promise<Places> {
+  return await page.evaluate(async () => {
     interface Bucket {
       readonly indexedDB: IDBFactory;
       readonly caches: CacheStorage;
@@ -70,5 +80,4 @@ export async function tracesOf(page: Page, text: string): Promise<readonly strin
       ['messages', messages.join(' ')],
     ] as const;
   });
-  return places.flatMap(([place, held]) => (held.includes(text) ? [place] : []));
 }
