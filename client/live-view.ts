@@ -114,6 +114,8 @@ export function createLiveView(
         after = page.rows.length < PAGE ? undefined : page.rows.at(-1)?.seq;
       } while (after !== undefined);
     } catch {
+      // Of the owner before: another reading is under way.
+      if (held !== mine) return;
       isStale = true;
     }
     held = undefined;

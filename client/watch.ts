@@ -103,8 +103,13 @@ export function startWatch({
   const reenter = async (): Promise<boolean> => {
     const mine = owner;
     const { activeOwner, epoch } = await greet();
-    if (mine === undefined || mine !== owner || activeOwner !== undefined) return false;
-    if (epoch === undefined || epoch === entered() || epoch === lastRead) return false;
+    if (mine === undefined || mine !== owner) return false;
+    if (activeOwner !== undefined || (epoch && (epoch === entered() || epoch === lastRead))) {
+      // The word about it went astray: this page was frozen, or the host ended before it could say so.
+      activeChanged(activeOwner);
+      return false;
+    }
+    if (epoch === undefined) return false;
     await signIn(mine);
     check();
     return true;

@@ -10,7 +10,7 @@ import type { FlushMemory } from './drain-ready.ts';
 import type { FlushState } from './flush-state.ts';
 import { UNKNOWN_PACE } from './pace.ts';
 import type { Report } from './report.ts';
-import { planWait } from './retry-policy.ts';
+import { overridesEngineWait, planWait } from './retry-policy.ts';
 import { type FlushEnd, runFlush } from './run-flush.ts';
 import { createScheduler, type Flight, type Trigger } from './scheduler.ts';
 import { tellAll } from './tell-all.ts';
@@ -47,6 +47,8 @@ interface OwnerState {
   wakeAt: number | undefined;
   /** Flushes in a row that tried rows and ended none, and when the first of them began. */
   fruitless: { readonly since: number; readonly flushes: number } | undefined;
+  /** Flushes in a row that found the device offline, since one was asked to look again. */
+  offline: number;
   /** Flushes in a row that the store or the credentials port stopped. */
   troubles: number;
   /** Ended since the journal was last trimmed. */
@@ -95,6 +97,7 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
       stoppedBy: undefined,
       wakeAt: undefined,
       fruitless: undefined,
+      offline: 0,
       troubles: 0,
       untrimmed: 0,
       waiting: new Set(),
@@ -146,9 +149,11 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     const input = { now: clock.now(), random: ids.random(), serverAt: undefined, policy: settings.retry };
     const waitFor = (attempt: number): number => planWait({ ...input, attempt }).at;
     if (stoppedBy === 'network' || stoppedBy === 'failures') {
+      // W22: the connection coming back is heard of, so with nothing to send nobody is woken to look.
+      if (state.offline > 0 && state.counts.queued + state.counts.sending === 0) return wakeAt;
       // Of a long queue some row is always due: trying one after the other would be a loop against a server that
       // is in trouble. So the wait grows with every flush in vain, as a single row's does.
-      return Math.max(waitFor(state.fruitless?.flushes ?? 1), wakeAt ?? 0);
+      return Math.max(waitFor(Math.max(state.fruitless?.flushes ?? 1, state.offline)), wakeAt ?? 0);
     }
     if (!isTrouble) return wakeAt;
     const at = waitFor(state.troubles);
@@ -196,6 +201,8 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     const ended = 'error' in end ? undefined : end;
     const stoppedBy = ended ? ended.stoppedBy : 'store';
     state.fruitless = nextFruitless(state, stoppedBy === 'auth' ? undefined : running, startedAt);
+    const isOffline = stoppedBy === 'network' && !given.connection.online();
+    state.offline = isOffline ? (overridesEngineWait(flight.causes) ? 1 : state.offline + 1) : 0;
     Object.assign(state, {
       running: undefined,
       isRunning: false,

@@ -131,8 +131,8 @@ export function createBackgroundSync(deps: BackgroundSyncDeps): BackgroundSync {
       // It swallows a refusal; the tags tell.
       await doorbell.registerSync();
       const tags = await sync.getTags();
-      if (!hasFired) setState(tags.includes(standingTag) ? 'armed' : 'refused');
-      if (state === 'refused') isStanding = false;
+      isStanding = tags.includes(standingTag);
+      if (!hasFired) setState(isStanding ? 'armed' : 'refused');
     }
     if (!isOnline && !isFresh) {
       isFresh = true;

@@ -62,7 +62,8 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
   const startFlush = (owner: string): Promise<FlushAnswer> => {
     const flush = ring('flush')
       .then((result): FlushAnswer => {
-        if (!result) throw new SignedOutError('This owner is not signed in here', { owner });
+        // Another one may have signed in on the way.
+        if (result?.owner !== owner) throw new SignedOutError('This owner is not signed in here', { owner });
         return { type: 'ended', result };
       })
       .finally(() => flushes.delete(owner));

@@ -251,6 +251,24 @@ describe('the live view', () => {
     expect([ids(), view.getSnapshot().owner, view.getSnapshot().isReady]).toEqual([[], undefined, false]);
   });
 
+  it('[W18, D43] a reading of the owner before that fails late does not stop the next owner’s', async () => {
+    const clock = createManualClock();
+    const answers: { readonly resolve: (page: ViewPage) => void; readonly reject: (error: Error) => void }[] =
+      [];
+    const readPage = (): Promise<ViewPage> =>
+      new Promise((resolve, reject) => answers.push({ resolve, reject }));
+    const view = createLiveView(emptySnapshot(FACTS), readPage, createFakeRealm(clock));
+    view.show('ann');
+    view.subscribe(() => undefined);
+    view.show('bob');
+    // As it is once another owner is signed in.
+    answers[0]?.reject(new Error('signed out'));
+    await clock.settle();
+    answers[1]?.resolve({ rows: [row(1)], generation: 1, epoch: 'e1', counts: { ...NO_COUNTS, queued: 1 } });
+    await clock.settle();
+    expect(view.getSnapshot()).toMatchObject({ owner: 'bob', isReady: true, rows: [{ id: 'i1' }] });
+  });
+
   it.each([
     { when: 'the owner changes', does: 'show' },
     { when: 'it reads again', does: 'gap' },

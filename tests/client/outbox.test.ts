@@ -279,6 +279,21 @@ describe('the outbox as an app holds it', () => {
     expect(refused).toMatchObject({ code: 'signed_out' });
   });
 
+  it('[W30, W32, D43] a page that was not told of a sign-out finds out when it is looked at again', async () => {
+    const world = await start();
+    const { outbox, realm } = await world.open();
+    world.isOnline = false;
+    await world.run(outbox.workout.create({ kg: 60 }));
+    await viewOnce(world, outbox.view, ({ rows }) => rows.length === 1);
+    // By a host that died before it could say so.
+    const { engine, kill } = await world.start();
+    await world.run(engine.signOut('ann', 'discard'));
+    kill();
+    realm.fire('pageshow');
+    for (let n = 0; n < 20; n++) await world.clock.advance(500);
+    expect(outbox.view.getSnapshot()).toMatchObject({ owner: undefined, rows: [] });
+  });
+
   it('[W17, R34, R35, W19] what a person may choose', async () => {
     const world = await start();
     const { outbox } = await world.open();

@@ -263,6 +263,26 @@ describe('without a connection', () => {
     expect((await world.flush()).outcomes.map(({ type }) => type)).toEqual(['committed']);
   });
 
+  it('[W22, W3] known offline wakes the worker seldom, and with nothing to send not at all', async () => {
+    const world = await dispatchWorld();
+    const { clock, engine } = world;
+    world.isOnline = false;
+    await world.run(engine.flush('ann', 'connect'));
+    expect(engine.progress('ann').wakeAt).toBeUndefined();
+    await world.put('a');
+    await world.run(engine.flush('ann', 'enqueue'));
+    let wakes = 0;
+    const end = clock.now() + 600_000;
+    // An open page's timer, which does as it is told.
+    for (let at = engine.progress('ann').wakeAt; at !== undefined && at < end; wakes++) {
+      await clock.advance(at - clock.now());
+      await world.run(engine.flush('ann', 'timer'));
+      at = engine.progress('ann').wakeAt;
+    }
+    expect(wakes).toBeLessThan(10);
+    expect(world.server.requests).toHaveLength(0);
+  });
+
   it('[D2, W20, W22, A64] a flapping network costs few requests and leaves nothing paused', async () => {
     const world = await dispatchWorld();
     await world.put('a');

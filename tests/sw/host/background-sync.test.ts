@@ -5,7 +5,8 @@ import { createManualClock } from '../../../sw/testing/manual-clock.ts';
 
 const STANDING = 'workbox-background-sync:holdfast';
 
-function bell({ hasSync = true, denied = false } = {}) {
+function bell({ hasSync = true, denied: isDenied = false } = {}) {
+  let denied = isDenied;
   const clock = createManualClock();
   const registered: string[] = [];
   const tags = new Set<string>();
@@ -62,6 +63,9 @@ function bell({ hasSync = true, denied = false } = {}) {
     sync,
     registered,
     flushes,
+    refuse: (value: boolean) => {
+      denied = value;
+    },
     setRest: (count: number) => {
       rest = count;
     },
@@ -88,6 +92,19 @@ describe('Background Sync as a doorbell', () => {
     await fire(STANDING);
     await sync.arm();
     expect(registered).toEqual([STANDING, STANDING]);
+  });
+
+  it('[W20, W21] asks again after a refusal, also where the browser has come back before', async () => {
+    const { sync, registered, fire, refuse } = bell();
+    await sync.arm();
+    await fire(STANDING);
+    // No page is open.
+    refuse(true);
+    await sync.arm();
+    refuse(false);
+    registered.length = 0;
+    await sync.arm();
+    expect(registered).toEqual([STANDING]);
   });
 
   it('[W21] rejects with one typed error while rows remain, and resolves when none do', async () => {

@@ -330,6 +330,16 @@ describe('the Service Worker host', () => {
     expect(asked.filter((cause) => cause === 'flush')).toHaveLength(1);
   });
 
+  it('[D43, W16] a flush that found another owner active answers the one who asked nothing of it', async () => {
+    const { clock, post } = worker({
+      flushActive: async () => ({ owner: 'bob', outcomes: [], remaining: { ...NO_COUNTS, queued: 3 } }),
+    });
+    const { posted } = post('flush', 'ann');
+    await clock.advance(0);
+    expect(posted.at(-1)).toMatchObject({ name: 'throw' });
+    expect(JSON.stringify(posted)).not.toContain('bob');
+  });
+
   it('[W18, W30, W32] tells pages who is active, and whose rows were discarded', async () => {
     const { clock, post, told } = worker();
     post('signIn', 'ann');
