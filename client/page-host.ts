@@ -24,6 +24,7 @@ export function createPageHost<F extends Families>(
   const { tell } = broadcaster;
   engine.onChange(broadcaster.change);
   engine.onProgress(broadcaster.progress);
+  engine.onStorage(() => tell({ type: 'storage' }));
   void engine.locked.then(() => tell({ type: 'host', host: engine.host }));
   const api = createWorkerApi({
     engine,

@@ -124,6 +124,7 @@ export function startWatch({
   const lookAgain = (): void => {
     settling.askAgain();
     witness.noteAll();
+    storage.noteLeft();
   };
   const check = (): void => {
     view.check().then(
@@ -149,6 +150,7 @@ export function startWatch({
           [...message.entries, ...message.passing].map((one) => unpackOutcome(one, message.owner)),
         );
         lastRead = message.epoch;
+        if (message.removed.length + message.entries.length > 0) storage.noteLeft();
         if (view.take(message)) lookAgain();
         else witness.note(message);
         break;
@@ -171,6 +173,9 @@ export function startWatch({
       case 'host':
         // Whatever the one before had not told any more must be read.
         check();
+        storage.look();
+        break;
+      case 'storage':
         storage.look();
         break;
       case 'triggers':

@@ -187,6 +187,8 @@ export type Broadcast =
   /** A host has started: whatever another one had not told any more must be read. */
   | { readonly type: 'host'; readonly host: string }
   | { readonly type: 'triggers'; readonly triggers: Triggers }
+  /** What `storage` answers has changed. */
+  | { readonly type: 'storage' }
   /** Who is signed in now; rows of the owner in `discarded` must not be shown or mirrored again. */
   | { readonly type: 'active'; readonly active: string | undefined; readonly discarded?: string | undefined }
   /** The host needs headers for an owner and has none, or what it had was refused (W31). */

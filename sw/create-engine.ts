@@ -6,6 +6,7 @@ import { createAccounts } from './accounts.ts';
 import { createChangeStream } from './change-stream.ts';
 import { readConflicts } from './dispatch/conflict-summaries.ts';
 import { createDispatcher, type Dispatcher } from './dispatch/dispatcher.ts';
+import { tellAll } from './dispatch/tell-all.ts';
 import type { Engine } from './engine.ts';
 import { type EngineOptions, readOptions } from './engine-options.ts';
 import type { Connection, Environment } from './environment.ts';
@@ -50,12 +51,24 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
   });
 
   const { ledger, reserve } = deps;
+  const storageListeners = new Set<() => void>();
+  const isReserveGone = (): boolean => reserve?.isReserveGone() ?? false;
+  /** Beside the work. */
+  const restoreReserve = async (): Promise<void> => {
+    const wasGone = isReserveGone();
+    await reserve?.restoreReserve();
+    if (wasGone && !isReserveGone()) tellAll(storageListeners, undefined);
+  };
   const mirrorOptions = { release: settings.release, maxBodyBytes: settings.maxMirroredBytes };
   const mirror =
     ledger &&
     createMirror(
       { store: deps.store, ledger, clock, timers },
-      { ...mirrorOptions, isPaused: () => !witness.isRestored() || (reserve?.isReserveGone() ?? false) },
+      {
+        ...mirrorOptions,
+        isPaused: () => !witness.isRestored() || isReserveGone(),
+        onStatus: () => tellAll(storageListeners, undefined),
+      },
     );
   const changes = createChangeStream(mirror?.store ?? deps.store, (owner, counts) =>
     dispatcher.noteCounts(owner, counts),
@@ -99,7 +112,7 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
   const takeUp = (): void => {
     if (hasTakenUp) return;
     hasTakenUp = true;
-    void (reserve?.restoreReserve() ?? Promise.resolve())
+    void restoreReserve()
       .then(witness.start)
       .then((isDone) => {
         hasTakenUp &&= isDone;
@@ -113,7 +126,7 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     await witness.ready('full');
     takeUp();
     const result = await dispatcher.flush(owner, { cause, until });
-    if (result.remaining.queued + result.remaining.sending === 0) void reserve?.restoreReserve();
+    if (result.remaining.queued + result.remaining.sending === 0) void restoreReserve();
     return result;
   };
   const accounts = createAccounts({
@@ -146,6 +159,8 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     recover: outbox.recover,
     flush,
     async flushActive(cause, flushOptions) {
+      // Also with nobody signed in, as after a loss: what comes back shows with the first page (S31).
+      await witness.ready('full');
       const owner = await accounts.activeOwner();
       return owner === undefined ? undefined : flush(owner, cause, flushOptions);
     },
@@ -200,11 +215,17 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
       return isAwaited ? { ...page, isAwaited } : page;
     },
     compareWitness: witness.compare,
-    storage: () => ({ mirror: witness.status(), reserveGone: reserve?.isReserveGone() ?? false }),
+    storage: () => ({ mirror: witness.status(), reserveGone: isReserveGone() }),
     exportOwner: (owner) => exportOwner(store, owner, clock.now()),
     conflicts: (owner) => readConflicts(store, owner),
     progress: dispatcher.progress,
     onChange: changes.onChange,
+    onStorage(listener) {
+      storageListeners.add(listener);
+      return () => {
+        storageListeners.delete(listener);
+      };
+    },
     onProgress: dispatcher.onProgress,
     stop: dispatcher.stop,
   };

@@ -116,6 +116,8 @@ export interface Engine {
   conflicts(owner: string): Promise<readonly ConflictSummary[]>;
   progress(owner: string): DrainProgress;
   onChange(listener: (change: OwnerChange) => void): () => void;
+  /** What `storage` answers has changed otherwise than in the middle of a drain. */
+  onStorage(listener: () => void): () => void;
   onProgress(listener: (progress: DrainProgress) => void): () => void;
   /** Stops starting new sends, gives back what was claimed ahead, and resolves when nothing is in flight. */
   stop(): Promise<void>;

@@ -166,6 +166,7 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
   });
   engine.onChange(deps.broadcaster.change);
   engine.onProgress(deps.broadcaster.progress);
+  engine.onStorage(() => tell({ type: 'storage' }));
   void announce();
   timers.after(START_DELAY_MS, () => void start('start'));
   periodicSync?.register(name, { minInterval: PERIOD_MS }).then(

@@ -25,6 +25,8 @@ export interface MirrorOptions {
   readonly busyDelayMs?: number | undefined;
   /** While this says so nothing is mirrored: the device is full and the outbox needs its last room (S17). */
   readonly isPaused?: (() => boolean) | undefined;
+  /** It was set aside, or answers again. */
+  readonly onStatus?: (() => void) | undefined;
   /** Ids per step. Default 200. */
   readonly slice?: number | undefined;
 }
@@ -84,6 +86,12 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
   let isSettling = false;
   let running: Promise<void> | undefined;
 
+  function become(next: MirrorStatus): void {
+    const isNews = next.setAside !== status.setAside;
+    status = next;
+    if (isNews) options.onStatus?.();
+  }
+
   /** Runs a ledger operation under a limit; `undefined` if the ledger failed, which sets it aside (S22). */
   async function guarded<T>(
     limitMs: number,
@@ -97,11 +105,11 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     });
     try {
       const value = await Promise.race([operation(), late]);
-      if (status.setAside) status = { setAside: false, lastStepAt: status.lastStepAt };
+      if (status.setAside) become({ setAside: false, lastStepAt: status.lastStepAt });
       return { value };
     } catch (error) {
       probedAt = clock.now();
-      status = { ...status, setAside: true, lastError: error instanceof Error ? error.name : 'unknown' };
+      become({ ...status, setAside: true, lastError: error instanceof Error ? error.name : 'unknown' });
       return undefined;
     } finally {
       cancel();
@@ -266,7 +274,7 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
       was,
     }));
     await store.writeFacts(cleared, 'relaxed');
-    status = { setAside: false, lastStepAt: clock.now() };
+    become({ setAside: false, lastStepAt: clock.now() });
     return notes.length > slice;
   }
 

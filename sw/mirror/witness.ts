@@ -173,17 +173,17 @@ export const NO_WITNESS: Witness = {
   status: () => ({ setAside: false }),
 };
 
-/** S30: rows wait, none of them is noted for the mirror, and yet the ledger knows nothing of their owner. */
+/** S30: an owner has a past here, nothing of it is noted for the mirror, and yet the ledger knows nothing of it. */
 async function hasLostManifest(store: RowStore, ledger: Ledger): Promise<boolean> {
-  const [owner] = await store.owners();
-  if (owner === undefined) return false;
-  const [{ counts }, manifest, noted] = await Promise.all([
-    store.ownerFacts(owner),
-    ledger.findManifest(owner),
-    store.readFacts([FACTS.unmirrored('', '')[0]], 1),
-  ]);
-  const waiting = counts.queued + counts.sending + counts.held + counts.blocked;
-  return waiting > 0 && manifest === undefined && noted.length === 0;
+  for (const owner of await store.owners()) {
+    const [{ generation }, manifest, noted] = await Promise.all([
+      store.ownerFacts(owner),
+      ledger.findManifest(owner),
+      store.readFacts([FACTS.unmirrored('', '')[0], owner], 1),
+    ]);
+    if (generation > 0 && manifest === undefined && noted.length === 0) return true;
+  }
+  return false;
 }
 
 const PAGE = 200;

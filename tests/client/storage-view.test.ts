@@ -189,6 +189,27 @@ describe('what a person may know of it', () => {
     await viewOnce(outbox.view, (now) => now.storage.mirrorSetAside === true);
   });
 
+  it('[S16, W18] what was refused for want of room shows as full until rows have left', async () => {
+    const { world, viewOnce } = await setUp();
+    world.server.reachable = false;
+    const { outbox } = await world.open();
+    await viewOnce(outbox.view, ({ isReady }) => isReady);
+    await world.run(outbox.workout.create({ kg: 60 }));
+    await viewOnce(outbox.view, ({ rows }) => rows.length === 1);
+    world.device.isFull = true;
+    await expect(world.run(outbox.workout.create({ kg: 61 }))).rejects.toMatchObject({
+      code: 'quota',
+      data: { usage: 9, quota: 9 },
+    });
+    await world.run(outbox.flush());
+    await world.clock.advance(1_000);
+    expect(outbox.view.getSnapshot().storage.mode).toBe('full');
+    world.device.isFull = false;
+    world.server.reachable = true;
+    await world.run(outbox.flush());
+    await viewOnce(outbox.view, ({ storage }) => storage.mode === 'ok');
+  });
+
   it('[W18] a browser that cannot be asked to persist has not promised anything', async () => {
     const { world } = await setUp();
     const { outbox } = await world.open();

@@ -110,6 +110,7 @@ export function createFakeEngine(overrides: Partial<Engine> = {}): FakeEngine {
     progress: (owner) => ({ owner, running: false, done: 0, total: 0 }),
     onChange: subscribe(changes),
     onProgress: subscribe(progresses),
+    onStorage: () => () => undefined,
     stop: async () => undefined,
     emitChange(change) {
       const full: OwnerChange = {

@@ -69,6 +69,7 @@ export async function createLineWorld<F extends Families>(
     });
     engine.onChange(broadcaster.change);
     engine.onProgress(broadcaster.progress);
+    engine.onStorage(() => broadcaster.tell({ type: 'storage' }));
     broadcaster.tell({ type: 'host', host: engine.host });
     const api = createWorkerApi({
       engine,

@@ -72,11 +72,11 @@ export const SQUAT: Workout = { date: '2026-11-30', exercise: 'Squat', weightKg:
 const PASSING: readonly OutcomeType[] = ['deferred', 'held'];
 const PASSWORDS = { ada: 'lovelace', grace: 'hopper' } as const;
 
-/** `beside`: a tab more on the device of another page. */
+/** `beside`: a tab more on the device of another page; without it the profile is new, and in memory only. */
 export async function openDevice(
   chromium: Chromium,
   app: OutboxAppServer,
-  beside?: Device | undefined,
+  beside?: Pick<Device, 'page'> | undefined,
 ): Promise<Device> {
   const context: BrowserContext =
     beside?.page.browserContext() ?? (await chromium.browser.createBrowserContext());

@@ -12,7 +12,7 @@ import { type ShownWorkouts, showWorkouts, type WorkoutsPage } from './shown-wor
 export interface ConnectTo {
   readonly owner?: string | undefined;
   /** `page`: the engine in the page. Default: the worker that sends with cookies. */
-  readonly worker?: '/sw.js' | '/tokens.sw.js' | 'page' | undefined;
+  readonly worker?: string | undefined;
 }
 
 /** An outcome as it was broadcast, or a passing one. */

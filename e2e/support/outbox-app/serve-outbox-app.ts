@@ -29,17 +29,31 @@ export interface OutboxAppServer {
   close(): Promise<void>;
 }
 
-const HTML = '<!doctype html><meta charset="utf-8"><title>outbox</title><script src="/page.js"></script>';
+const HTML =
+  '<!doctype html><meta charset="utf-8"><title>outbox</title><script src="/page.js"></script><script src="/beside.js"></script>';
 const PASSWORDS = { ada: 'lovelace', grace: 'hopper' } as const;
 
-export async function serveOutboxApp(): Promise<OutboxAppServer> {
+/** Where a suite needs more: another worker, a second script in the page. */
+export interface OutboxAppSources {
+  readonly worker?: string | undefined;
+  readonly beside?: string | undefined;
+}
+
+export async function serveOutboxApp(sources: OutboxAppSources = {}): Promise<OutboxAppServer> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-app-'));
-  const [worker, page, database] = await Promise.all([
-    buildFixture({ entry: { file: 'e2e/support/outbox-app/worker.ts' } }),
+  const [worker, page, beside, database] = await Promise.all([
+    buildFixture({ entry: { file: sources.worker ?? 'e2e/support/outbox-app/worker.ts' } }),
     buildFixture({ entry: { file: 'e2e/support/outbox-app/page.ts' } }),
+    sources.beside === undefined ? '' : buildFixture({ entry: { file: sources.beside } }),
     openTestPglite(),
   ]);
-  const files = { 'index.html': HTML, 'page.js': page, 'sw.js': worker, 'tokens.sw.js': worker };
+  const files = {
+    'index.html': HTML,
+    'page.js': page,
+    'beside.js': beside,
+    'sw.js': worker,
+    'tokens.sw.js': worker,
+  };
   await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)));
 
   const through: Intercept = (request, next) => next(request);
