@@ -9,7 +9,7 @@ import { type AdmittedCommand, mergeOf, noteOf } from './admitted-command.ts';
 import { type Change, createChange, endRow, takeIn } from './change.ts';
 import { type ComposeTools, composeRewrite, composeWrite, foldOver, requestOf } from './compose-write.ts';
 import { draftRow, joined, tookOver } from './draft-row.ts';
-import { readDependants } from './gather-rows.ts';
+import { readDependants, readNamed } from './gather-rows.ts';
 import { type CommandContext, type CommandPlan, planCommand, type WritePlan } from './plan-command.ts';
 import { type PrepareDeps, prepareIntent } from './prepare-intent.ts';
 import type { CreationEnd, Rule } from './replace-table.ts';
@@ -141,10 +141,15 @@ async function convert(
   const [there = []] = await store.readKeys([serverKey]);
   change.keys.push(serverKey);
   change.expected.push(...there);
+  const named = await readNamed(
+    store,
+    key.owner,
+    there.flatMap(({ after = [] }) => after),
+  );
   const plan = planCommand(
     there,
     { kind: input.kind, target: prepared.target },
-    { ...context, end: undefined },
+    { ...context, end: undefined, waitedFor: new Set([...(context.waitedFor ?? []), ...named.all]) },
   );
   let by: string;
   let composed: Composed;

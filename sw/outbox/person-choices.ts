@@ -11,11 +11,12 @@ import type { Key } from '../../shared/key.ts';
 import type { OutcomeEnd } from '../../shared/outcome.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
 import { admitBody, copyBody, MAX_BODY_BYTES } from './admit-body.ts';
+import { mergeOf } from './admitted-command.ts';
 import { type Change, commitChange, createChange, endRow, takeIn } from './change.ts';
 import { findFamily, hasBody, schemaOf } from './check-command.ts';
 import { composeAgain, type EditedBody } from './compose-again.ts';
 import { answerFollowed, type EnqueueDeps, type Round } from './enqueue.ts';
-import { followId, settledBy } from './follow-id.ts';
+import { type FollowedId, followId, settledBy } from './follow-id.ts';
 import { readDependants } from './gather-rows.ts';
 import type { CallOptions, PersonChoices } from './outbox-calls.ts';
 import {
@@ -132,9 +133,20 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: T
       async () => {
         const followed = await followId(store, owner, id);
         if (followed.type === 'unknown') throw unknownRow(id);
+        if (admitted && isOtherEdit(followed, await admitted))
+          throw new IdentityConflictError(`${id} was sent again with other content`, { id });
         return answerFollowed(store, followed);
       },
     );
+  }
+
+  /** A repeat finds its own edit in the row that took over; the edit of another page must not go unsaid. */
+  function isOtherEdit({ via, ...followed }: FollowedId, { bodyDigest }: EditedBody): boolean {
+    if (followed.type !== 'row' || via.length > 1) return false;
+    const { row } = followed;
+    // Intents may have been folded over the edit of a creation (R29).
+    const folds = row.kind === 'create' && mergeOf(findFamily(deps.families, row.family)) !== undefined;
+    return !folds && row.bodyDigest !== bodyDigest;
   }
 
   async function admitEdited(row: Row, copy: unknown, limitMs: number): Promise<EditedBody> {
@@ -175,7 +187,8 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: T
       if (edited === undefined) return again(owner, id, options);
       const copy = copyBody(edited.body);
       const { expectedRevision } = edited;
-      const row = await findRow(owner, id);
+      const followed = await followId(store, owner, id);
+      const row = followed.type === 'row' ? followed.row : undefined;
       const limitMs = Math.max(1, deadlineOf(options) - clock.now());
       const admitted = row && admitEdited(row, copy, limitMs).then((body) => ({ ...body, expectedRevision }));
       admitted?.catch(() => undefined);

@@ -280,7 +280,7 @@ function writes(
 }
 
 /** R24, C14: the person has already said that the record should not be. */
-function drops(
+export function drops(
   rows: readonly [Row, ...Row[]],
   material: Material,
   facts: readonly FactWrite[] | undefined,

@@ -10,7 +10,7 @@ import { isIntent, keyOf, type Row } from '../../shared/row.ts';
 import { blockedDraft, outcomeOf } from './attempt.ts';
 import type { Material, Needs } from './material.ts';
 import { type AcceptanceContext, planAcceptance } from './plan-acceptance.ts';
-import { type AcknowledgementPlan, planNote } from './plan-acknowledgement.ts';
+import { type AcknowledgementPlan, drops, intentsOf, planNote } from './plan-acknowledgement.ts';
 import { isAhead } from './plan-claim.ts';
 import { canConvert, keysOfConversion, neededOrigins, planConversion } from './plan-intent.ts';
 import type { Commit, FactWrite, RowDraft } from './row-store.ts';
@@ -95,6 +95,9 @@ export function planOwnWord(
   const { now } = context;
   if (word.type === 'refused') {
     const { code } = word;
+    const intents = row.kind === 'create' ? intentsOf(row, material.rows) : [];
+    if (intents.some((intent) => intent.kind === 'delete'))
+      return drops([row, ...intents], material, undefined);
     const write = { ...blockedDraft(row, code, false, now), recovery: asked(row) };
     return commitOf(row, [write], [{ type: 'blocked', code }], material);
   }

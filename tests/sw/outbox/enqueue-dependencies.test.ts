@@ -212,3 +212,18 @@ describe('what goes with a row', () => {
     expect(await row('x1')).toEqual(before);
   });
 });
+
+it('[R6, R27] a row that a command of an accepted creation replaces does not come back as what waits for another', async () => {
+  const { enqueue, rows, accept } = await outboxFixture();
+  await enqueue({ id: 'c1', kind: 'create' });
+  await accept('c1');
+  const target = { type: 'id', id: 'server-1' } as const;
+  await enqueue({ id: 'u1', target });
+  await enqueue({ id: 'u2', target, after: ['u1'] });
+  await enqueue({ id: 'd1', target: { type: 'id', id: 'w2' }, after: ['u2'] });
+  await enqueue({ id: 'u3', target: { type: 'pending', origin: 'c1' } });
+  const all = await rows();
+  for (const row of all) expect(row.after ?? []).not.toContain(row.origin);
+  const origins = all.map(({ origin }) => origin);
+  expect(new Set(origins).size).toBe(origins.length);
+});

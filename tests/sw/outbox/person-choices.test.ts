@@ -489,3 +489,14 @@ describe('recover', () => {
     await expect(fixture.outbox.recover('ann', 'd1', { body: {} })).rejects.toThrow(InvalidCommandError);
   });
 });
+
+it('[R34] an edit of a row that another edit has replaced is refused, never dropped unsaid', async () => {
+  const { enqueue, outbox, change, clock, rows, body } = await outboxFixture();
+  await enqueue({ id: 'u1' });
+  await change('u1', CONDITIONS['blocked refused'](clock.now()));
+  const first = await outbox.recover('ann', 'u1', { body: { v: 'one' } });
+  const again = await outbox.recover('ann', 'u1', { body: { v: 'one' } });
+  expect(again.row?.id).toBe(first.row?.id);
+  await expect(outbox.recover('ann', 'u1', { body: { v: 'two' } })).rejects.toThrow();
+  expect(await body((await rows())[0])).toEqual({ v: 'one' });
+});

@@ -263,3 +263,13 @@ describe('an intent whose creation is not stored', () => {
     });
   });
 });
+
+it('[C14, D45, R24] a creation that was refused for good is dropped with its intents where a delete waits behind it', () => {
+  const target = { type: 'pending', origin: 'c1' } as const;
+  const creation = doubtful({ id: 'c1', origin: 'c1', kind: 'create', target, seq: 1 });
+  const removal = intent({ kind: 'delete', orphanedAt: undefined, seq: 2 });
+  const word = { type: 'refused', code: 'rejected' } as const;
+  const commit = commitOf(planOwnWord('c1', word, AGAIN, materialOf(creation, removal), context));
+  expect(commit).toMatchObject({ remove: ['c1', 'i1'], write: [] });
+  expect(commit.outcomes.map(({ outcome }) => outcome.type)).toEqual(['dropped', 'dropped']);
+});
