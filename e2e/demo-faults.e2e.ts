@@ -124,6 +124,12 @@ describe('the demo’s lab', () => {
       [badge, why],
     );
 
+  const pressIfThere = (words: string) =>
+    log.page.evaluate((wanted) => {
+      const buttons = [...document.querySelectorAll('button')];
+      buttons.find((button) => button.textContent.trim() === wanted)?.click();
+    }, words);
+
   it.each(TROUBLES)('[V9, D11] $fault: says so, and ends with all saved, once', async (trouble) => {
     await log.lab(trouble.fault);
     if (trouble.often) await log.lab(trouble.often);
@@ -132,7 +138,9 @@ describe('the demo’s lab', () => {
     await whenChange(trouble.badge, trouble.why);
     await log.whenText(trouble.isOffline ? 'No connection' : 'Connected');
     if (trouble.often) await log.lab('As it should');
-    if (trouble.press) await log.lab(trouble.press);
+    if (trouble.press === 'Send again') await log.lab(trouble.press);
+    // Some trigger may have been quicker than the person, and then the button has nothing to do any more.
+    else if (trouble.press) await pressIfThere(trouble.press);
     await log.whenHeadline('All saved');
     expect(await log.workouts()).toEqual([{ exercise: 'Squat', weightKg: 60 }]);
     const { applied } = await demo.server.statistics('ada');
