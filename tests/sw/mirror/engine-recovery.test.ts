@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { OutboxUnavailableError } from '../../../shared/errors.ts';
 import { defineOutbox, record } from '../../../shared/family.ts';
 import type { SnapshotOffer } from '../../../shared/snapshot.ts';
 import type { Engine } from '../../../sw/engine.ts';
@@ -115,6 +116,35 @@ it('[S22, S31] a person who saves waits for a ledger that hangs only briefly', a
   const saving = enqueue(next, 1);
   await world.clock.advance(500);
   expect((await saving).state).toBe('queued');
+});
+
+it('[S30, S31] while the ledger has not answered nothing of it is compared, and so nothing is buried', async () => {
+  const { world, ledger, engine, lose, enqueue, mirrored } = await setUp();
+  const { id } = await enqueue(engine, 1);
+  await mirrored();
+  ledger.isHanging = true;
+  const { engine: next } = await lose();
+  await expect(world.run(next.compareWitness())).rejects.toBeInstanceOf(OutboxUnavailableError);
+  ledger.isHanging = false;
+  expect(await ledger.findTombstones([id])).toEqual([undefined]);
+  await world.clock.advance(60_000);
+  await world.run(next.compareWitness());
+  expect((await next.rows('ann', { limit: 9 })).rows).toMatchObject([{ id }]);
+});
+
+it('[S15] the ledger’s rows are read in pages, without those it knows to be gone', async () => {
+  const { ledger, engine, enqueue, mirrored } = await setUp();
+  const saved = [await enqueue(engine, 1), await enqueue(engine, 2), await enqueue(engine, 3)];
+  await mirrored();
+  const [first, second, third] = saved.map(({ id }) => id);
+  await ledger.markPending([
+    { id: second ?? '', tombstone: { owner: 'ann', generation: 0, at: 1, reason: 'uploaded' } },
+  ]);
+  const page = await engine.witnessRows('ann', { limit: 1 });
+  expect(page).toMatchObject({ rows: [{ id: first }], counts: { queued: 2 } });
+  const next = await engine.witnessRows('ann', { after: saved[0]?.seq, limit: 1 });
+  expect(next?.rows).toMatchObject([{ id: third }]);
+  expect(await engine.witnessRows('bob', { limit: 9 })).toMatchObject({ rows: [] });
 });
 
 it('[W32] discarding an owner clears its ledger; only tombstones stay', async () => {

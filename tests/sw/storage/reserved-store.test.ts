@@ -80,6 +80,27 @@ it('[S17, A37] an enqueue leaves the reserve alone', async () => {
   expect(store.isReserveGone()).toBe(false);
 });
 
+it('[S17] a fact that a drain needs gives the reserve up as well', async () => {
+  const { store: inner, fill } = tightStore(2 * MB);
+  let isFull = false;
+  const guarded: RowStore = {
+    ...inner,
+    async writeFacts(facts, durability) {
+      const gives = facts.some(({ name, value }) => name[0] === 'reserve' && value === undefined);
+      if (isFull && !gives) throw new QuotaError('full');
+      isFull &&= !gives;
+      await inner.writeFacts(facts, durability);
+    },
+  };
+  const store = createReservedStore(guarded, { bytes: MB });
+  await store.restoreReserve();
+  fill();
+  isFull = true;
+  await store.writeFacts([{ name: ['active_owner'], value: 'ann' }], 'strict');
+  expect(await store.readFact(['active_owner'])).toBe('ann');
+  expect(store.isReserveGone()).toBe(true);
+});
+
 it('[S17] while the reserve is gone an enqueue is refused as long as rows wait, then goes on', async () => {
   const { store: tight, fill } = tightStore(8 * MB);
   const store = createReservedStore(tight);
