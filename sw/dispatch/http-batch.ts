@@ -27,8 +27,7 @@ export function isBatchRefusal(answer: Answer): boolean {
  * not answer has no receipt.
  */
 export function batchAnswers(answer: Answer, requests: readonly SendRequest[]): readonly Answer[] {
-  if (answer.type !== 'response' || !answer.ok || answer.json === undefined)
-    return requests.map(() => answer);
+  if (answer.type !== 'response' || !answer.ok) return requests.map(() => answer);
   const given = readMember(answer.json, 'answers');
   const byId = new Map<unknown, unknown>();
   if (Array.isArray(given)) for (const part of given) byId.set(readMember(part, 'id'), part);
@@ -37,7 +36,7 @@ export function batchAnswers(answer: Answer, requests: readonly SendRequest[]): 
 
 function partAnswer(part: unknown, whole: Response): Answer {
   const status = readMember(part, 'status');
-  if (typeof status !== 'number') return { ...whole, json: undefined };
+  if (typeof status !== 'number') return { ...whole, json: undefined, isUnsaid: true };
   const headers = readMember(part, 'headers');
   const names = new Map(
     typeof headers === 'object' && headers !== null

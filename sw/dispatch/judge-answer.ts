@@ -64,7 +64,8 @@ export function judgeAnswer(answer: Answer, sent: SentCommand, context: JudgeCon
   // Servers that report errors with 200 are understood through the family's own mapping.
   const told = receipt === undefined ? mapVerdict(signals, sent.kind, mapFailure) : undefined;
   if (told) return judgementOf(told, signals);
-  const takesAny = family.receipts === 'none' && sent.owner === owner;
+  const isSaid = answer.type !== 'response' || !answer.isUnsaid;
+  const takesAny = family.receipts === 'none' && sent.owner === owner && isSaid;
   if (takesAny) return { type: 'accepted', receipt: acceptanceReceipt(sent, acceptedFacts(answer), now) };
   const verdict = checkReceipt({ receipt, sent, owner, family });
   return verdict.type === 'matches'

@@ -43,6 +43,8 @@ export type Answer =
       readonly wantsJson?: boolean | undefined;
       /** What the app's own mapping read from an answer without a receipt (`receipts: 'none'`, A15). */
       readonly accepted?: AcceptedFacts | undefined;
+      /** Of a batch that says nothing about this command: no acceptance, not even where `receipts` are `'none'`. */
+      readonly isUnsaid?: true | undefined;
     }
   /** The request failed without an answer, or was aborted by its time limit. `error` keeps its cause chain. */
   | {

@@ -48,6 +48,21 @@ const judged = (answer: Answer | undefined, sent: SendRequest) =>
   answer && judgeAnswer(answer, sent, { owner: 'ann', family: record(), now: 0 });
 
 describe('a batch', () => {
+  it.each([
+    { says: 'an answer for another one', body: () => json({ answers: [{ id: 'id-1', status: 204 }] }) },
+    { says: 'an answer without a status', body: () => json({ answers: [{ id: 'id-2' }] }) },
+    { says: 'nothing', body: () => new Response(null, { status: 204 }) },
+  ])('[V7, D28, D29] $says is no acceptance, also where a server has no receipts', async ({ body }) => {
+    const { sendBatch } = setUp(body);
+    const [, second] = await sendBatch([request(1), request(2)]);
+    const family = record({ receipts: 'none' });
+    expect(second && judgeAnswer(second, request(2), { owner: 'ann', family, now: 0 })).toMatchObject({
+      type: 'refused',
+      code: 'receipt_missing',
+      applied: 'maybe',
+    });
+  });
+
   it('[V7] carries several commands, and each has its own answer, by id', async () => {
     const sent = [request(1), request(2), request(3)];
     const { sendBatch, seen, bodies } = setUp((commands) =>
