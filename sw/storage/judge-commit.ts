@@ -8,7 +8,7 @@ import { sameRow, sameRows } from '../outbox/same-row.ts';
 export interface Aftermath {
   /** The rows of the commit's keys now. */
   readonly rows: readonly Row[];
-  /** Ends known of the ids it was to write. */
+  /** Ends known of the ids it was to write or to end, the newest of each last. */
   readonly ends: readonly IdEntry[];
 }
 
@@ -28,7 +28,12 @@ export function judgeCommit(commit: Commit, { rows, ends }: Aftermath): Verdict 
     return row === undefined ? ended.has(draft.id) : isAsWritten(row, draft, before.get(draft.id));
   };
   const isRemoved = (id: string): boolean => written.has(id) || !byId.has(id);
-  if (commit.write.every(isWritten) && commit.remove.every(isRemoved)) return 'applied';
+  // A row that is gone may have ended otherwise meanwhile: sent and accepted, say, and not cancelled.
+  const endedOtherwise = commit.outcomes.some(({ outcome: { type, row } }) => {
+    const last = commit.remove.includes(row.id) ? ends.findLast(({ id }) => id === row.id) : undefined;
+    return last !== undefined && last.end !== type;
+  });
+  if (!endedOtherwise && commit.write.every(isWritten) && commit.remove.every(isRemoved)) return 'applied';
   return isUntouched ? 'not_applied' : 'stale';
 }
 

@@ -79,7 +79,7 @@ export function createCommitRunner(deps: CommitRunnerDeps): CommitCall {
       const ended = new Set(commit.outcomes.map(({ outcome }) => outcome.row.id));
       const [records, ends, outcomes, record = NEW_OWNER] = await Promise.all([
         Promise.all(commit.keys.map((key) => readRecords(byKey, keyRange.only(toKeyArray(key))))),
-        Promise.all(commit.write.map(({ id }) => findEndsOf(transaction, id))),
+        Promise.all([...commit.write.map(({ id }) => id), ...ended].map((id) => findEndsOf(transaction, id))),
         Promise.all([...ended].map((id) => findOutcomeOf(transaction, id))),
         readOwner(transaction, commit.owner),
       ]);

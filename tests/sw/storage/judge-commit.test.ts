@@ -3,7 +3,7 @@ import type { IdEntry } from '../../../shared/outcome.ts';
 import type { Row } from '../../../shared/row.ts';
 import type { Commit } from '../../../sw/outbox/row-store.ts';
 import { judgeCommit, type Verdict } from '../../../sw/storage/judge-commit.ts';
-import { commitOf, draft, uuid } from '../../support/commit-fixture.ts';
+import { commitOf, draft, outcomeOf, uuid } from '../../support/commit-fixture.ts';
 import { rowFixture } from '../../support/row-fixture.ts';
 
 const row = rowFixture({ seq: 5 });
@@ -107,4 +107,14 @@ describe('a commit whose end went unseen', () => {
     const commit = commitOf([{ ...row, state: 'sending' }], [newer]);
     expect(judgeCommit(commit, { rows: [{ ...claimed, ...{ mood: 'good' } }], ends: [] })).toBe('applied');
   });
+});
+
+it('[S11, R35] a removal whose end went unseen is not taken for done where its row has ended otherwise', () => {
+  const cancel = commitOf([], [row], {
+    remove: [row.id],
+    outcomes: [outcomeOf(row, { type: 'cancelled' })],
+  });
+  const of = (ended: IdEntry['end']) => ({ rows: [], ends: [{ ...end, id: row.id, end: ended }] });
+  expect(judgeCommit(cancel, of('committed'))).toBe('stale');
+  expect(judgeCommit(cancel, of('cancelled'))).toBe('applied');
 });
