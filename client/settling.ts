@@ -15,14 +15,19 @@ export interface Settling {
   wait(id: string, options?: SettledOptions): Promise<Settled>;
   hear(outcomes: readonly Outcome[]): void;
   askAgain(): void;
-  /** Another owner is shown: what waits of this one is held until it signs in again. */
-  hold(): void;
+  /**
+   * Another owner is shown: what waits of this one is held until it signs in again. Or this one is signed out, by one
+   * fact about all of its rows (D5): then who waits for the end goes on.
+   */
+  hold(isShown?: boolean): void;
 }
 
 interface Waiter {
   id: string;
   via: readonly string[];
   readonly isFinal: boolean;
+  /** The host has said that it waits; until then its answer is to come. */
+  isKnown: boolean;
   readonly resolve: (settled: Settled) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -33,6 +38,7 @@ export function createSettling(ask: (id: string) => Promise<Settled | Waiting>):
   const tell = (waiter: Waiter, { via = [], ...word }: Settled | Waiting): void => {
     waiter.via = [...waiter.via, ...via];
     waiter.id = word.id;
+    waiter.isKnown = true;
     if (word.type === 'waiting' || (waiter.isFinal && (word.type === 'held' || word.type === 'deferred')))
       return;
     waiters.delete(waiter);
@@ -53,7 +59,7 @@ export function createSettling(ask: (id: string) => Promise<Settled | Waiting>):
   return {
     wait: (id, { final: isFinal = false } = {}) =>
       new Promise((resolve, reject) => {
-        const waiter: Waiter = { id, via: [], isFinal, resolve, reject };
+        const waiter: Waiter = { id, via: [], isFinal, isKnown: false, resolve, reject };
         // Before the question, so that an end that comes in between is heard.
         waiters.add(waiter);
         askFor(waiter);
@@ -71,10 +77,14 @@ export function createSettling(ask: (id: string) => Promise<Settled | Waiting>):
     askAgain() {
       waiters.forEach(askFor);
     },
-    hold() {
+    hold(isShown = false) {
       for (const waiter of waiters) {
-        waiters.delete(waiter);
-        waiter.resolve({ type: 'held', id: waiter.id });
+        if (isShown) {
+          if (waiter.isKnown) tell(waiter, { type: 'held', id: waiter.id });
+        } else {
+          waiters.delete(waiter);
+          waiter.resolve({ type: 'held', id: waiter.id });
+        }
       }
     },
   };

@@ -158,6 +158,7 @@ export function startWatch({
         const { running, done, total, stoppedBy, wakeAt, stuckSince, accepted } = message;
         noteProgress(message);
         if (!running) witness.flushed();
+        if (!running && stoppedBy === 'auth') settling.hold(true);
         view.note({
           progress: { running, done, total },
           stoppedBy,

@@ -202,7 +202,12 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
       });
     },
     journal: store.readJournal,
-    settled: (owner, id) => settledOf(store, owner, id),
+    async settled(owner, id) {
+      const word = await settledOf(store, owner, id);
+      // D5: signed out is one fact about all that waits.
+      const isHeld = word.type === 'waiting' && (await store.readFact(FACTS.heldOwner(owner))) !== undefined;
+      return isHeld ? { ...word, type: 'held' } : word;
+    },
     explain,
     waiting: readCounts,
     awaitsSnapshot: witness.awaitsSnapshot,

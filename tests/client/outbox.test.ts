@@ -294,6 +294,22 @@ describe('the outbox as an app holds it', () => {
     expect(outbox.view.getSnapshot()).toMatchObject({ owner: undefined, rows: [] });
   });
 
+  it('[D5, D42] who waits for a row that was never tried hears that it is held', async () => {
+    const world = await start();
+    const { outbox } = await world.open();
+    world.credentials = { offer: async () => ({ type: 'none' }) };
+    const saved = await world.run(outbox.workout.create({ kg: 60 }));
+    let end: unknown;
+    void saved.settled.then((settled) => {
+      end = settled;
+    });
+    for (let n = 0; n < 20; n++) await world.clock.advance(500);
+    expect(end).toEqual({ type: 'held', id: saved.id });
+    // A page that was loaded anew hears the same.
+    const { engine } = await world.start();
+    expect(await engine.settled('ann', saved.id)).toEqual({ type: 'held', id: saved.id });
+  });
+
   it('[W17, R34, R35, W19] what a person may choose', async () => {
     const world = await start();
     const { outbox } = await world.open();
