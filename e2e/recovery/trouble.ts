@@ -56,6 +56,8 @@ function hold(step: Step, rows: number): void {
     if (!isHeld && this.transaction.mode === 'readwrite' && isNow(this, key)) {
       isHeld = true;
       new BroadcastChannel(HELD).postMessage(step);
+      // The store would end it as soon as its requests are made.
+      this.transaction.commit = () => undefined;
       keepOpen(this);
     }
     return request;

@@ -171,6 +171,8 @@ const realm = {
     return new Promise((resolve) => {
       hook = ({ transaction }) => {
         hook = undefined;
+        // The store would end it as soon as its requests are made.
+        transaction.commit = () => undefined;
         queueMicrotask(() => keepOpen(transaction, resolve));
       };
     });
