@@ -163,6 +163,8 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
     ),
     readSnapshot: own((owner, ids: readonly string[] | undefined) => engine.readSnapshot(owner, ids)),
     async giveCredentials(owner, credentials) {
+      // A late answer, of an account that has signed out: a token nobody would forget again.
+      if (owner !== (await engine.activeOwner())) return;
       if (deps.credentials.give(owner, credentials)) void start('sign_in');
     },
   };

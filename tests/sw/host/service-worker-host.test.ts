@@ -194,6 +194,16 @@ describe('the Service Worker host', () => {
     expect(given.slice(2)).toEqual([['bob', 'forgotten']]);
   });
 
+  it('[W31, W16] keeps nothing that a page hands over for an account that is not signed in', async () => {
+    const { clock, post, given, causes } = worker();
+    post('signIn', 'bob');
+    await clock.settle();
+    const before = [given.length, causes().length];
+    post('giveCredentials', 'ann', { headers: { authorization: 'Bearer late' } });
+    await clock.settle();
+    expect([given.length, causes().length]).toEqual(before);
+  });
+
   it('[W31, W22] what pages hand over starts a flush only where it is news, so that an answer never asks again', async () => {
     const { clock, post, causes, giveNothingNew } = worker();
     giveNothingNew();
