@@ -50,6 +50,7 @@ export function createSettling(ask: (id: string) => Promise<Settled | Waiting>):
       // It may have moved on meanwhile, and then it listens in the right place.
       (word) => waiter.id === id && tell(waiter, word),
       (error: unknown) => {
+        if (waiter.id !== id) return;
         waiters.delete(waiter);
         waiter.reject(error);
       },

@@ -144,6 +144,17 @@ describe('the end a caller waits for', () => {
     expect(asked).toEqual(['i1', 'i1']);
   });
 
+  it('[W17, D42] a late question about the row before that fails does not end a wait that has moved on', async () => {
+    const { settling, holdAnswers } = desk({ i1: new Error('No answer in time') });
+    const release = holdAnswers();
+    const end = settling.wait('i1').catch((error: unknown) => error);
+    settling.hear([{ type: 'superseded', row: of('i1'), by: 'i2' }]);
+    release();
+    await new Promise((resolve) => setImmediate(resolve));
+    settling.hear([{ type: 'discarded', row: of('i2') }]);
+    expect(await end).toMatchObject({ type: 'discarded', id: 'i2' });
+  });
+
   it('[W30, D42] of an owner who is no longer shown it is held', async () => {
     const { settling } = desk();
     const end = settling.wait('i1', { final: true });
