@@ -407,12 +407,15 @@ describe('a mirror out of line with the outbox', () => {
       await device.flush();
       await device.page.evaluate(() => globalThis.witnesses.whenMirrored());
     }
-    await whenWitnessed(ids);
+    await device.page.waitForFunction(
+      (before) => globalThis.witnesses.snapshotWrites('ada') > before,
+      { polling: 50 },
+      written,
+    );
     const [last] = await device.page.evaluate(() => globalThis.witnesses.entries());
     expect(last?.content).toEqual(first?.content);
     expect(last?.attempt?.generation).toBeGreaterThan(first?.attempt?.generation ?? 0);
     const more = await device.page.evaluate(() => globalThis.witnesses.snapshotWrites('ada'));
-    expect(more - written).toBeGreaterThanOrEqual(1);
     expect(more - written).toBeLessThanOrEqual(4);
   });
 });
