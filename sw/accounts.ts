@@ -61,7 +61,11 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     for (let waitedMs = 0; waitedMs < deps.longestLeaseMs; waitedMs += LOOK_AGAIN_MS) {
       const { counts } = await store.ownerFacts(owner);
       if (counts.sending === 0) return;
-      const rows = await store.readLane(owner, 'ready', { limit: PAGE });
+      // A row whose receipt was noted while it was sent stands in the other lane (C11).
+      const lanes = (['ready', 'asking'] as const).map((lane) =>
+        store.readLane(owner, lane, { limit: PAGE }),
+      );
+      const rows = (await Promise.all(lanes)).flat();
       const sending = rows.filter(({ state }) => state === 'sending');
       const gone = await findGoneHosts(sending, deps.host(), deps.locks);
       // What this host has still claimed it no longer sends.
