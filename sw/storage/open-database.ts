@@ -10,7 +10,7 @@ import {
 } from '../../shared/errors.ts';
 import type { Clock, Ids, Timers } from '../environment.ts';
 import { createSchema, DATABASE_VERSION, writeFirstFacts } from './schema.ts';
-import { isConnectionLoss, toStoreError } from './store-failure.ts';
+import { isConnectionLoss, nameOf, toStoreError } from './store-failure.ts';
 import { withLimit } from './time-limit.ts';
 
 export interface DatabaseDeps {
@@ -100,7 +100,10 @@ export function createDatabase(deps: DatabaseDeps, { name, limitMs, onFresh }: D
 
   async function openAndWatch(): Promise<Connection> {
     try {
-      const connection = await openOnce();
+      // A database that is being cleared aborts an opening that came in between; the next one makes it anew.
+      const connection = await openOnce().catch((error: unknown) =>
+        nameOf(error) === 'AbortError' ? openOnce() : Promise.reject(error),
+      );
       const { database } = connection;
       if (isClosed) database.close();
       open = database;
