@@ -1,79 +1,40 @@
 /** Two senders over one outbox in real Chromium: a worker, a page that has none, two such pages (docs/claims.md). */
 import type { Page } from 'puppeteer';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ViewSnapshot } from '../client/view-snapshot.ts';
 import type { Database } from '../examples/server/database/database.ts';
-import type { FlushResult, Settled } from '../shared/outcome.ts';
-import { hostLockName, RELEASE } from '../shared/protocol.ts';
+import { RELEASE } from '../shared/protocol.ts';
 import { openTestPglite } from '../tests/support/test-pglite.ts';
+import {
+  BODY,
+  connect,
+  create,
+  flush,
+  type Host,
+  lockIsFree,
+  lockIsHeld,
+  pause,
+  resume,
+  sendingOnce,
+  setClock,
+  settled,
+  update,
+  updateWorker,
+} from './claims/page-calls.ts';
 import type { ReleaseOptions } from './claims/sending.ts';
 import { type ClaimsApp, OLDER, serveClaims } from './claims/serve-claims.ts';
 import { rewriteRow, storedRows, told, whenQuiet } from './claims/stored.ts';
 import { type Chromium, launchChromium } from './support/launch-chromium.ts';
 import { openServiceWorkerControl } from './support/service-worker-control.ts';
 
-type Host = ViewSnapshot['host'];
-
-const LEASE = 10_000;
+const LEASE = 60_000;
 /** Longer than any of these tests takes: what happens before it ends, happens for another reason. */
 const LONG = { leaseMs: 600_000 };
-const BODY = { date: '2026-11-30', exercise: 'Squat', weightKg: 60 };
 
 const PAIRS: readonly { readonly a: Host; readonly b: Host }[] = [
   { a: 'worker', b: 'page' },
   { a: 'page', b: 'worker' },
   { a: 'page', b: 'page' },
 ];
-
-const create = (page: Page, weightKg = 60): Promise<string> =>
-  page.evaluate(async (body) => (await globalThis.claims.outbox.workout.create(body)).id, {
-    ...BODY,
-    weightKg,
-  });
-const flush = (page: Page): Promise<FlushResult> => page.evaluate(() => globalThis.claims.outbox.flush());
-const pause = (page: Page): Promise<void> => page.evaluate(() => globalThis.claims.outbox.pause());
-const resume = (page: Page): Promise<void> => page.evaluate(() => globalThis.claims.outbox.resume());
-const settled = (page: Page, id: string): Promise<Settled> =>
-  page.evaluate((of) => globalThis.claims.outbox.settled(of, { final: true }), id);
-const setClock = (page: Page, aheadMs: number): Promise<void> =>
-  page.evaluate((ms) => globalThis.claims.setClock(ms), aheadMs);
-
-const update = (page: Page, workout: string, weightKg: number) =>
-  page.evaluate(
-    async (target, patch) => {
-      const { id, action, removed, row } = await globalThis.claims.outbox.workout.update(target, patch);
-      return { id, action, removed, row };
-    },
-    workout,
-    { weightKg },
-  );
-const lockIsHeld = (page: Page, host: string | undefined): Promise<boolean> =>
-  page.evaluate(
-    async (name) => {
-      const { held = [] } = await navigator.locks.query();
-      return held.some((lock) => lock.name === name);
-    },
-    hostLockName(host ?? ''),
-  );
-
-/** Resolves when nobody holds it; the browser frees it a moment after its realm has ended. */
-const lockIsFree = (page: Page, host: string | undefined): Promise<void> =>
-  page.evaluate((name) => navigator.locks.request(name, () => undefined), hostLockName(host ?? ''));
-
-/** Resolves when the live view shows so many rows in flight. */
-const sendingOnce = (page: Page, count: number): Promise<void> =>
-  page.evaluate(
-    (wanted) =>
-      new Promise<void>((resolve) => {
-        const { view } = globalThis.claims.outbox;
-        const look = (): void => {
-          if (view.getSnapshot().counts.sending === wanted) resolve();
-        };
-        view.subscribe(look);
-        look();
-      }),
-    count,
-  );
 
 /**
  * Freezes `page` while it holds no transaction open, seen from `other`: the browser by itself freezes no page that
@@ -125,20 +86,14 @@ describe('claims, in Chromium', () => {
     const page = await chromium.openPage(app.url);
     await app.signIn(page);
     if (host === 'worker') await app.deploy(options);
-    expect(
-      await page.evaluate((which, given) => globalThis.claims.connect(which, given), host, options),
-    ).toBe(host);
+    expect(await connect(page, host, options)).toBe(host);
     return page;
   }
 
   describe.each(PAIRS)('a $a and a $b', ({ a, b }) => {
-    interface Both {
-      readonly pageA: Page;
-      readonly pageB: Page;
-    }
-    const openBoth = async (options?: ReleaseOptions): Promise<Both> => ({
-      pageA: await open(a, options),
-      pageB: await open(b, options),
+    const openBoth = async (): Promise<{ readonly pageA: Page; readonly pageB: Page }> => ({
+      pageA: await open(a, { leaseMs: LEASE, release: 'A' }),
+      pageB: await open(b, { leaseMs: LEASE, release: 'B' }),
     });
 
     it('[C41, C2, W40] that flush together: one claims at fence 1 and sends, the other skips', async () => {
@@ -176,52 +131,53 @@ describe('claims, in Chromium', () => {
       expect((await told(pageA)).toSorted()).toEqual(ids.map((id) => `${id} committed`).toSorted());
     });
 
-    /** A holds a request, its lease ends, and B has taken the row over and sent it too. */
-    async function takeOver({ pageA, pageB }: Both, round = 1) {
+    /** One holds a request, its lease ends, and the other one has taken the row over and sent it too. */
+    async function takeOver(pageA: Page, pageB: Page, round = 1) {
       app.hold();
       const id = await create(pageA);
       const first = await app.next();
       const [claimed] = await storedRows(pageA);
-      const endA = flush(pageA);
+      // Mostly the one that stored it; but the other may just have begun a flush of its own.
+      const [former, latter] = claimed?.writer?.release === 'A' ? [pageA, pageB] : [pageB, pageA];
+      const formerEnd = flush(former);
       const ahead = round * (LEASE + 1);
       await Promise.all([setClock(pageA, ahead), setClock(pageB, ahead)]);
-      const endB = flush(pageB);
+      const latterEnd = flush(latter);
       const second = await app.next();
       expect(second.id).toBe(id);
       const [taken] = await storedRows(pageB);
       expect([claimed?.claim?.fence, taken?.claim?.fence]).toEqual([1, 2]);
       expect(taken?.claim?.host).not.toBe(claimed?.claim?.host);
-      return { id, first, second, endA, endB };
+      return { id, first, second, formerEnd, latterEnd };
     }
 
     it('[C42, C11] a late success of the one whose lease ended is noted and told once; the row stays', async () => {
-      const both = await openBoth();
-      const { id, first, second, endA, endB } = await takeOver(both);
+      const { pageA, pageB } = await openBoth();
+      const { id, first, second, formerEnd, latterEnd } = await takeOver(pageA, pageB);
       await first.answer();
-      expect(await settled(both.pageB, id)).toMatchObject({ type: 'uploaded', receipt: { id } });
-      await endA;
-      expect(await storedRows(both.pageB)).toMatchObject([
+      expect(await settled(pageB, id)).toMatchObject({ type: 'uploaded', receipt: { id } });
+      await formerEnd;
+      expect(await storedRows(pageB)).toMatchObject([
         { id, state: 'sending', claim: { fence: 2 }, receipt: { id } },
       ]);
       await second.answer();
-      await endB;
-      expect(await storedRows(both.pageB)).toEqual([]);
-      expect(await told(both.pageA)).toEqual([`${id} committed`]);
+      await latterEnd;
+      expect(await storedRows(pageB)).toEqual([]);
+      expect(await told(pageA)).toEqual([`${id} committed`]);
       expect(await app.effects()).toEqual({ [id]: 1 });
     });
 
     it('[C42, C12, C13, C14] a late 503, 401 or 422 of the one whose lease ended changes nothing', async () => {
-      const both = await openBoth();
-      const { pageB } = both;
+      const { pageA, pageB } = await openBoth();
       const committed: string[] = [];
       for (const [round, status] of [503, 401, 422].entries()) {
-        const { id, first, second, endA, endB } = await takeOver(both, round + 1);
+        const { id, first, second, formerEnd, latterEnd } = await takeOver(pageA, pageB, round + 1);
         const held = await storedRows(pageB);
         await first.answer(status);
-        await endA;
+        await formerEnd;
         expect(await storedRows(pageB), `after ${status}`).toEqual(held);
         await second.answer();
-        await endB;
+        await latterEnd;
         committed.push(`${id} committed`);
         expect(await storedRows(pageB)).toEqual([]);
         expect(await told(pageB)).toEqual(committed);
@@ -230,11 +186,12 @@ describe('claims, in Chromium', () => {
     });
 
     it('[C46, C6] the one that ends in flight is followed at once: its free lock tells, long before its lease', async () => {
-      const { pageA, pageB } = await openBoth(LONG);
+      const pageA = await open(a, LONG);
       app.hold();
       const id = await create(pageA);
       const first = await app.next();
       await first.carryOut();
+      const pageB = await open(b, LONG);
       const before = await flush(pageB);
       expect(before.remaining).toMatchObject({ sending: 1 });
       const [claimed] = await storedRows(pageB);
@@ -290,11 +247,11 @@ describe('claims, in Chromium', () => {
     '[C6, C5, C16] a frozen page that keeps its lock delays a %s until its lease ends, and changes nothing later',
     async (b) => {
       const pageA = await open('page', LONG);
-      const pageB = await open(b, LONG);
       app.hold();
       const id = await create(pageA);
       const first = await app.next();
       await first.carryOut();
+      const pageB = await open(b, LONG);
       const thaw = await freeze(pageA, pageB);
 
       const [claimed] = await storedRows(pageB);
@@ -328,7 +285,7 @@ describe('claims, in Chromium', () => {
     const later = await chromium.openPage(app.url);
     expect(await storedRows(later)).toEqual(claimed);
     await request.answer();
-    expect(await later.evaluate((host) => globalThis.claims.connect(host), 'worker' as const)).toBe('worker');
+    expect(await connect(later, 'worker')).toBe('worker');
     expect(await settled(later, id)).toMatchObject({ type: 'uploaded', receipt: { id } });
     expect(app.sent(id)).toBe(1);
     expect(await storedRows(later)).toEqual([]);
@@ -338,7 +295,7 @@ describe('claims, in Chromium', () => {
     let other = await launchChromium();
     const page = await other.openPage(app.url);
     await app.signIn(page);
-    await page.evaluate((options) => globalThis.claims.connect('page', options), LONG);
+    await connect(page, 'page', LONG);
     app.hold();
     const id = await create(page);
     const first = await app.next();
@@ -359,7 +316,7 @@ describe('claims, in Chromium', () => {
     const later = await other.openPage(app.url);
     expect(await storedRows(later)).toEqual(before);
     await app.signIn(later);
-    await later.evaluate((options) => globalThis.claims.connect('page', options), LONG);
+    await connect(later, 'page', LONG);
     const second = await app.next();
     expect(second.id).toBe(id);
     expect(await storedRows(later)).toMatchObject([
@@ -374,35 +331,50 @@ describe('claims, in Chromium', () => {
 
   describe('an update of the worker', () => {
     /** A holds a request; B, which knows a shorter lease, does not believe A's (C4) and takes the row over at its start. */
-    async function update() {
+    async function handOver() {
       await app.deploy(LONG, 'older');
       const page = await chromium.openPage(app.url);
       await app.signIn(page);
-      expect(await page.evaluate(() => globalThis.claims.connect('worker'))).toBe('worker');
+      expect(await connect(page, 'worker')).toBe('worker');
       app.hold();
       const id = await create(page);
       const first = await app.next();
       const [claimed] = await storedRows(page);
       expect(claimed).toMatchObject({ id, writer: { release: OLDER }, claim: { fence: 1 } });
-      await app.deploy({ release: 'B' });
-      await page.evaluate(async () => void (await (await navigator.serviceWorker.ready).update()));
+      // B asks to skip waiting, and becomes the active one when A has nothing to do any more.
+      await app.deploy({ release: 'B', leaseMs: LEASE });
+      const { activated } = await updateWorker(page);
       const second = await app.next();
-      // B has asked to skip waiting, and becomes the active one when A has nothing to do any more.
-      const activated = page.evaluate(async () => {
-        const { waiting } = await navigator.serviceWorker.ready;
-        if (waiting === null) throw new Error('The new worker does not wait');
-        await new Promise<void>((resolve) => {
-          waiting.onstatechange = () => waiting.state === 'activated' && resolve();
-        });
-      });
       const taken = await storedRows(page);
       expect(taken).toMatchObject([{ id, writer: { release: 'B' }, claim: { fence: 2 } }]);
       expect(taken[0]?.claim?.host).not.toBe(claimed?.claim?.host);
       return { page, id, first, second, activated, taken };
     }
 
+    it('[W2, C41] old and new one drain one queue side by side, each row once', async () => {
+      await app.deploy({ leaseMs: LEASE }, 'older');
+      const page = await chromium.openPage(app.url);
+      await app.signIn(page);
+      expect(await connect(page, 'worker')).toBe('worker');
+      await pause(page);
+      const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => create(page, n)));
+      app.hold();
+      await resume(page);
+      await app.next();
+      await app.deploy({ release: 'B', leaseMs: LEASE });
+      const { activated } = await updateWorker(page);
+      await sendingOnce(page, 12);
+      const writers = (await storedRows(page)).map(({ writer }) => writer?.release);
+      expect(new Set(writers)).toEqual(new Set([OLDER, 'B']));
+      await app.letGo();
+      await activated;
+      await Promise.all(ids.map((id) => settled(page, id)));
+      expect(ids.map(app.sent)).toEqual(ids.map(() => 1));
+      expect(await storedRows(page)).toEqual([]);
+    });
+
     it('[W2, C11] a late success of the old one is told once and leaves the row to the new one', async () => {
-      const { page, id, first, second, activated, taken } = await update();
+      const { page, id, first, second, activated, taken } = await handOver();
       await first.answer();
       expect(await settled(page, id)).toMatchObject({ type: 'uploaded', receipt: { id } });
       await activated;
@@ -417,7 +389,7 @@ describe('claims, in Chromium', () => {
     it.each([503, 401, 422])(
       '[W2, C10] a late %i of the old one changes nothing that is the new one`s',
       async (status) => {
-        const { page, id, first, second, activated, taken } = await update();
+        const { page, id, first, second, activated, taken } = await handOver();
         await first.answer(status);
         await activated;
         expect(await storedRows(page)).toEqual(taken);

@@ -77,3 +77,23 @@ export async function whenQuiet(page: Page, limitMs = 30_000): Promise<void> {
     { polling: 100, timeout: limitMs },
   );
 }
+
+/** The attempt data that the ledger, the host's own witness, has of a row. */
+export async function ledgerAttempt(page: Page, id: string): Promise<unknown> {
+  return await page.evaluate(async (of) => {
+    const settle = <T>(request: IDBRequest<T>): Promise<T> =>
+      new Promise((resolve, reject) => {
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => reject(request.error);
+      });
+    const { storageBuckets } = navigator as unknown as {
+      readonly storageBuckets: { open(name: string): Promise<{ readonly indexedDB: IDBFactory }> };
+    };
+    const bucket = await storageBuckets.open('holdfast-ledger');
+    const database = await settle(bucket.indexedDB.open('holdfast-ledger'));
+    const ledger = database.transaction('ledger').objectStore('ledger');
+    const attempt = await settle(ledger.get(['attempt', 'ada', of]));
+    database.close();
+    return attempt?.data;
+  }, id);
+}

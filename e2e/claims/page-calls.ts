@@ -1,0 +1,92 @@
+/** What the suites of claims ask of their pages. */
+import type { Page } from 'puppeteer';
+import type { ViewSnapshot } from '../../client/view-snapshot.ts';
+import type { FlushResult, Settled } from '../../shared/outcome.ts';
+import { hostLockName } from '../../shared/protocol.ts';
+import type { ReleaseOptions } from './sending.ts';
+
+export type Host = ViewSnapshot['host'];
+
+/** A workout as the reference server takes it. */
+export const BODY = { date: '2026-11-30', exercise: 'Squat', weightKg: 60 };
+
+/** Answers which host it got. */
+export const connect = (page: Page, host: Host, options: ReleaseOptions = {}): Promise<Host> =>
+  page.evaluate((which, given) => globalThis.claims.connect(which, given), host, options);
+
+export const create = (page: Page, weightKg = 60): Promise<string> =>
+  page.evaluate(async (body) => (await globalThis.claims.outbox.workout.create(body)).id, {
+    ...BODY,
+    weightKg,
+  });
+export const flush = (page: Page): Promise<FlushResult> =>
+  page.evaluate(() => globalThis.claims.outbox.flush());
+export const pause = (page: Page): Promise<void> => page.evaluate(() => globalThis.claims.outbox.pause());
+export const resume = (page: Page): Promise<void> => page.evaluate(() => globalThis.claims.outbox.resume());
+export const settled = (page: Page, id: string): Promise<Settled> =>
+  page.evaluate((of) => globalThis.claims.outbox.settled(of, { final: true }), id);
+export const setClock = (page: Page, aheadMs: number): Promise<void> =>
+  page.evaluate((ms) => globalThis.claims.setClock(ms), aheadMs);
+
+export const update = (page: Page, workout: string, weightKg: number, revision?: number) =>
+  page.evaluate(
+    async (target, patch, options) => {
+      const handle = await globalThis.claims.outbox.workout.update(target, patch, options);
+      const { id, origin, action, removed, row } = handle;
+      return { id, origin, action, removed, row };
+    },
+    workout,
+    { weightKg },
+    { revision },
+  );
+export const lockIsHeld = (page: Page, host: string | undefined): Promise<boolean> =>
+  page.evaluate(
+    async (name) => {
+      const { held = [] } = await navigator.locks.query();
+      return held.some((lock) => lock.name === name);
+    },
+    hostLockName(host ?? ''),
+  );
+
+/** Resolves when nobody holds it; the browser frees it a moment after its realm has ended. */
+export const lockIsFree = (page: Page, host: string | undefined): Promise<void> =>
+  page.evaluate((name) => navigator.locks.request(name, () => undefined), hostLockName(host ?? ''));
+
+/** Resolves when the live view shows so many rows in flight. */
+export const sendingOnce = (page: Page, count: number): Promise<void> =>
+  page.evaluate(
+    (wanted) =>
+      new Promise<void>((resolve) => {
+        const { view } = globalThis.claims.outbox;
+        const look = (): void => {
+          if (view.getSnapshot().counts.sending === wanted) resolve();
+        };
+        view.subscribe(look);
+        look();
+      }),
+    count,
+  );
+
+/** Fetches the worker's script anew; answers a promise of the new worker's activation, for which the old one must be idle. */
+export async function updateWorker(page: Page): Promise<{ readonly activated: Promise<void> }> {
+  await page.evaluate(async () => {
+    const registration = await navigator.serviceWorker.ready;
+    const found = new Promise<ServiceWorker>((resolve) => {
+      registration.onupdatefound = () => registration.installing && resolve(registration.installing);
+    });
+    await registration.update();
+    const worker = await found;
+    globalThis.claimsUpdate = new Promise((resolve) => {
+      const look = (): void => {
+        if (worker.state === 'activated') resolve();
+      };
+      worker.onstatechange = look;
+      look();
+    });
+  });
+  return { activated: page.evaluate(() => globalThis.claimsUpdate) };
+}
+
+declare global {
+  var claimsUpdate: Promise<void>;
+}
