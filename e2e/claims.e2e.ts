@@ -5,6 +5,7 @@ import type { Database } from '../examples/server/database/database.ts';
 import { RELEASE } from '../shared/protocol.ts';
 import { openTestPglite } from '../tests/support/test-pglite.ts';
 import {
+  activateNew,
   BODY,
   connect,
   create,
@@ -19,6 +20,8 @@ import {
   settled,
   update,
   updateWorker,
+  watchDrains,
+  whenDrained,
 } from './claims/page-calls.ts';
 import type { ReleaseOptions } from './claims/sending.ts';
 import { type ClaimsApp, OLDER, serveClaims } from './claims/serve-claims.ts';
@@ -341,62 +344,72 @@ describe('claims, in Chromium', () => {
       const first = await app.next();
       const [claimed] = await storedRows(page);
       expect(claimed).toMatchObject({ id, writer: { release: OLDER }, claim: { fence: 1 } });
-      // B asks to skip waiting, and becomes the active one when A has nothing to do any more.
       await app.deploy({ release: 'B', leaseMs: LEASE });
-      const { activated } = await updateWorker(page);
+      await updateWorker(page);
       const second = await app.next();
       const taken = await storedRows(page);
       expect(taken).toMatchObject([{ id, writer: { release: 'B' }, claim: { fence: 2 } }]);
       expect(taken[0]?.claim?.host).not.toBe(claimed?.claim?.host);
-      return { page, id, first, second, activated, taken };
+      // B's drain goes on until its request is answered, so the next one to end is A's.
+      await watchDrains(page);
+      return { page, id, first, second, taken };
     }
 
     it('[W2, C41] old and new one drain one queue side by side, each row once', async () => {
-      await app.deploy({ leaseMs: LEASE }, 'older');
+      // The browser has six connections to one server, and the new script has to come through as well.
+      const options = { leaseMs: LEASE, concurrency: 2 };
+      await app.deploy(options, 'older');
       const page = await chromium.openPage(app.url);
       await app.signIn(page);
       expect(await connect(page, 'worker')).toBe('worker');
       await pause(page);
-      const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => create(page, n)));
+      const ids = await Promise.all(Array.from({ length: 4 }, (_, n) => create(page, n)));
       app.hold();
       await resume(page);
       await app.next();
-      await app.deploy({ release: 'B', leaseMs: LEASE });
-      const { activated } = await updateWorker(page);
-      await sendingOnce(page, 12);
+      await app.deploy({ ...options, release: 'B' });
+      await updateWorker(page);
+      await sendingOnce(page, 4);
       const writers = (await storedRows(page)).map(({ writer }) => writer?.release);
       expect(new Set(writers)).toEqual(new Set([OLDER, 'B']));
       await app.letGo();
-      await activated;
       await Promise.all(ids.map((id) => settled(page, id)));
       expect(ids.map(app.sent)).toEqual(ids.map(() => 1));
       expect(await storedRows(page)).toEqual([]);
     });
 
     it('[W2, C11] a late success of the old one is told once and leaves the row to the new one', async () => {
-      const { page, id, first, second, activated, taken } = await handOver();
+      const { page, id, first, second, taken } = await handOver();
       await first.answer();
       expect(await settled(page, id)).toMatchObject({ type: 'uploaded', receipt: { id } });
-      await activated;
+      await whenDrained(page);
       expect(await storedRows(page)).toMatchObject([{ ...taken[0], version: 4, receipt: { id } }]);
       await second.answer();
-      await flush(page);
+      await sendingOnce(page, 0);
       expect(await storedRows(page)).toEqual([]);
       expect(await told(page)).toEqual([`${id} committed`]);
       expect(await app.effects()).toEqual({ [id]: 1 });
+
+      // B has asked to skip waiting: with A gone it is the one that pages talk to.
+      await activateNew(page);
+      app.hold();
+      const next = await create(page);
+      const request = await app.next();
+      expect(await storedRows(page)).toMatchObject([{ id: next, writer: { release: 'B' } }]);
+      await request.answer();
+      expect(await settled(page, next)).toMatchObject({ type: 'uploaded' });
     });
 
     it.each([503, 401, 422])(
       '[W2, C10] a late %i of the old one changes nothing that is the new one`s',
       async (status) => {
-        const { page, id, first, second, activated, taken } = await handOver();
+        const { page, id, first, second, taken } = await handOver();
         await first.answer(status);
-        await activated;
+        await whenDrained(page);
         expect(await storedRows(page)).toEqual(taken);
         expect(await told(page)).toEqual([]);
         await second.answer();
         expect(await settled(page, id)).toMatchObject({ type: 'uploaded', receipt: { id } });
-        await flush(page);
         expect(await storedRows(page)).toEqual([]);
         expect(await told(page)).toEqual([`${id} committed`]);
         expect(await app.effects()).toEqual({ [id]: 1 });

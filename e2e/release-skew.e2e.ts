@@ -6,6 +6,7 @@ import type { Database } from '../examples/server/database/database.ts';
 import { PROTOCOL, RELEASE } from '../shared/protocol.ts';
 import { openTestPglite } from '../tests/support/test-pglite.ts';
 import {
+  activateNew,
   BODY,
   connect,
   create,
@@ -238,8 +239,8 @@ describe('beside an older release, in Chromium', () => {
     );
     await page.waitForFunction(() => globalThis.claimsIds !== undefined);
     await app.deploy(OPTIONS, 'older');
-    const { activated } = await updateWorker(page);
-    await activated;
+    await updateWorker(page);
+    await activateNew(page);
     app.hold();
     await resume(page);
     const first = await app.next();
@@ -269,8 +270,12 @@ describe('beside an older release, in Chromium', () => {
     });
     // A page of the next protocol is answered in this one; one of another age is told so.
     expect((await call(page, PROTOCOL + 1, 'hello'))[0]).toMatchObject({ protocol: PROTOCOL });
-    expect(await call(page, PROTOCOL + 2, 'hello')).toMatchObject([{ value: { holdfast: { code: 'protocol' } } }]);
-    expect(await call(page, PROTOCOL, 'foresee')).toMatchObject([{ value: { holdfast: { code: 'unknown_call' } } }]);
+    expect(await call(page, PROTOCOL + 2, 'hello')).toMatchObject([
+      { value: { holdfast: { code: 'protocol' } } },
+    ]);
+    expect(await call(page, PROTOCOL, 'foresee')).toMatchObject([
+      { value: { holdfast: { code: 'unknown_call' } } },
+    ]);
     expect(complaints).toEqual([]);
   });
 });

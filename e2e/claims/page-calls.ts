@@ -2,7 +2,8 @@
 import type { Page } from 'puppeteer';
 import type { ViewSnapshot } from '../../client/view-snapshot.ts';
 import type { FlushResult, Settled } from '../../shared/outcome.ts';
-import { hostLockName } from '../../shared/protocol.ts';
+import { type Broadcast, channelName, hostLockName } from '../../shared/protocol.ts';
+import { openServiceWorkerControl } from '../support/service-worker-control.ts';
 import type { ReleaseOptions } from './sending.ts';
 
 export type Host = ViewSnapshot['host'];
@@ -67,8 +68,8 @@ export const sendingOnce = (page: Page, count: number): Promise<void> =>
     count,
   );
 
-/** Fetches the worker's script anew; answers a promise of the new worker's activation, for which the old one must be idle. */
-export async function updateWorker(page: Page): Promise<{ readonly activated: Promise<void> }> {
+/** Fetches the worker's script anew, and resolves when the new worker has been installed. */
+export async function updateWorker(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const registration = await navigator.serviceWorker.ready;
     const found = new Promise<ServiceWorker>((resolve) => {
@@ -76,17 +77,52 @@ export async function updateWorker(page: Page): Promise<{ readonly activated: Pr
     });
     await registration.update();
     const worker = await found;
-    globalThis.claimsUpdate = new Promise((resolve) => {
-      const look = (): void => {
-        if (worker.state === 'activated') resolve();
-      };
-      worker.onstatechange = look;
-      look();
-    });
+    const reached = (...states: readonly ServiceWorkerState[]): Promise<void> =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (states.includes(worker.state)) resolve();
+        };
+        worker.addEventListener('statechange', look);
+        look();
+      });
+    globalThis.claimsActivated = reached('activated');
+    await reached('installed', 'activating', 'activated');
   });
-  return { activated: page.evaluate(() => globalThis.claimsUpdate) };
 }
 
+/**
+ * Makes the new worker the active one: Chromium waits for a moment at which the old one has nothing to do, up to half a
+ * minute, unless it is stopped; and a page that calls it may have started it again.
+ */
+export async function activateNew(page: Page): Promise<void> {
+  const control = await openServiceWorkerControl(page);
+  for (let isActive = false; !isActive; ) {
+    await control.stop();
+    isActive = await page.evaluate(() =>
+      Promise.race([
+        globalThis.claimsActivated.then(() => true),
+        new Promise<false>((resolve) => setTimeout(resolve, 500, false)),
+      ]),
+    );
+  }
+  await control.close();
+}
+
+/** From now on the page listens for the end of a drain, whichever host's. */
+export async function watchDrains(page: Page): Promise<void> {
+  await page.evaluate((name) => {
+    const channel = new BroadcastChannel(name);
+    globalThis.claimsDrained = new Promise((resolve) => {
+      channel.onmessage = ({ data }: MessageEvent<readonly Broadcast[]>) => {
+        if (data.some((message) => message.type === 'progress' && !message.running)) resolve();
+      };
+    });
+  }, channelName('holdfast'));
+}
+
+export const whenDrained = (page: Page): Promise<void> => page.evaluate(() => globalThis.claimsDrained);
+
 declare global {
-  var claimsUpdate: Promise<void>;
+  var claimsActivated: Promise<void>;
+  var claimsDrained: Promise<void>;
 }

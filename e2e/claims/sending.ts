@@ -8,6 +8,7 @@ export interface ReleaseOptions {
   /** What a release writes into rows; default: Holdfast's own. */
   readonly release?: string | undefined;
   readonly leaseMs?: number | undefined;
+  readonly concurrency?: number | undefined;
 }
 
 export function setupOf(options: ReleaseOptions): OutboxSetup<typeof definition.families> {
