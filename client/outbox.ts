@@ -48,7 +48,10 @@ export interface OutboxMethods<F extends Families> {
   export(): Promise<ExportedOutbox>;
   /** Outcomes after a place in the journal; without one, where it ends. `runReactions` does this for you. */
   journal(after: { readonly epoch: string; readonly n: number } | undefined): Promise<JournalPage>;
-  /** Resolves when no other owner's request is under way any more: change the cookie after that (W30). */
+  /**
+   * Resolves when no other owner's request is under way any more. Where a cookie is the credential: sign out, change
+   * the cookie, then sign in (W30).
+   */
   signIn(owner: string): Promise<void>;
   /** Default `keep`. `discard` is the person's word that what waits may be lost (W32). */
   signOut(policy?: SignOutPolicy): Promise<SignedOut>;

@@ -101,11 +101,14 @@ export function createChangeStream(
       };
     },
     async tellUnseen(owner) {
-      const { counts, generation } = await inner.ownerFacts(owner);
-      onCounts(owner, counts);
       const nothing = { written: [], removed: [], entries: [], passing: [] };
       telling = telling
-        .then(() => tell({ owner, generation, reason: 'settle', ...nothing }, counts))
+        .then(async () => {
+          const { counts, generation } = await inner.ownerFacts(owner);
+          onCounts(owner, counts);
+          await tell({ owner, generation, reason: 'settle', ...nothing }, counts);
+        })
+        // A store that cannot be read now is found out by whoever reads next.
         .catch(() => undefined);
       await telling;
     },
