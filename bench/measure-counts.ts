@@ -1,10 +1,10 @@
 /** What a drain reads, writes and tells, by counters: the same on every machine. */
 import { type BenchWorld, quiet } from './bench-world.ts';
 import { ROW_BYTES } from './common/definition.ts';
+import { median } from './common/metrics.ts';
+import type { Samples } from './common/samples.ts';
 import type { Counts } from './common/worker-calls.ts';
 import { fill } from './measure-drains.ts';
-import { median } from './metrics.ts';
-import type { Samples } from './samples.ts';
 
 const ROWS = 1_000;
 const VIEW_ROWS = 10_000;

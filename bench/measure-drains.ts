@@ -2,8 +2,8 @@
 
 import type { BenchWorld, OutboxAt } from './bench-world.ts';
 import { ROW_BYTES } from './common/definition.ts';
-import { median } from './metrics.ts';
-import type { Samples } from './samples.ts';
+import { median } from './common/metrics.ts';
+import type { Samples } from './common/samples.ts';
 
 const ROWS = 1_000;
 const DELAY_MS = 50;

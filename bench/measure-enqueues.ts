@@ -1,8 +1,8 @@
 /** What saving costs: warm, cold, and with many rows waiting. */
 import { type BenchWorld, stopWorker } from './bench-world.ts';
+import { median, quantile } from './common/metrics.ts';
+import type { Samples } from './common/samples.ts';
 import { fill } from './measure-drains.ts';
-import { median, quantile } from './metrics.ts';
-import type { Samples } from './samples.ts';
 
 export interface EnqueuePlan {
   readonly rounds: number;

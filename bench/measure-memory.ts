@@ -1,7 +1,7 @@
 /** The worker's heap while it drains large bodies, sampled from outside. */
 import { type BenchWorld, quiet } from './bench-world.ts';
+import type { Samples } from './common/samples.ts';
 import { fill } from './measure-drains.ts';
-import type { Samples } from './samples.ts';
 
 const MEGABYTE = 1_000_000;
 const SAMPLE_MS = 50;

@@ -1,8 +1,8 @@
 /** All systems side by side: saving at once, and sending 1 to 10,000 rows with and without server delay. */
 import type { BenchWorld, OutboxAt, Remote } from './bench-world.ts';
+import type { Samples } from './common/samples.ts';
 import { fill } from './measure-drains.ts';
 import type { PeersPage } from './page/peers.ts';
-import type { Samples } from './samples.ts';
 
 /** Beyond this a peer that sends one after another would take minutes, and is left out. */
 const LONGEST_MS = 70_000;

@@ -6,14 +6,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { dirname } from 'node:path';
 import { type BenchWorld, openBenchWorld } from './bench-world.ts';
+import { BUDGETS, formatLine, type Metric } from './common/metrics.ts';
+import { createSamples, type Samples } from './common/samples.ts';
 import { measureCounts } from './measure-counts.ts';
 import { measureDrains } from './measure-drains.ts';
 import { measureEnqueues } from './measure-enqueues.ts';
 import { measureMemory } from './measure-memory.ts';
 import { measurePeers } from './measure-peers.ts';
-import { BUDGETS, formatLine, type Metric } from './metrics.ts';
 import { profileDrain } from './profile-drain.ts';
-import { createSamples, type Samples } from './samples.ts';
 
 /** Bundle sizes in KB by their ids, measured by the caller. */
 export type Sizes = Readonly<Record<string, number>>;
@@ -28,10 +28,10 @@ const print = (text: string): void => console.log(text);
 function partsOf(isShort: boolean): readonly Part[] {
   const drains = isShort
     ? { rounds: 2, delayedRounds: 1, delayedSerialRows: 100, secure: false, growthRows: 2_000 }
-    : { rounds: 5, delayedRounds: 2, delayedSerialRows: 1_000, secure: true, growthRows: 10_000 };
+    : { rounds: 5, delayedRounds: 2, delayedSerialRows: 200, secure: true, growthRows: 10_000 };
   const enqueues = isShort
     ? { rounds: 3, perRound: 100, coldRounds: 3, many: 0 }
-    : { rounds: 7, perRound: 200, coldRounds: 7, many: 100_000 };
+    : { rounds: 5, perRound: 200, coldRounds: 5, many: 100_000 };
   const counts = isShort ? [100, 1_000] : [1, 100, 1_000, 10_000];
   const both: readonly Part[] = [
     { name: 'counts', run: (world, samples) => measureCounts(world, samples, print) },

@@ -11,7 +11,7 @@ const END = '<!-- /results -->';
 
 async function readBudgets() {
   const { outputFiles } = await build({
-    entryPoints: [at('bench/metrics.ts')],
+    entryPoints: [at('bench/common/metrics.ts')],
     bundle: true,
     write: false,
     format: 'esm',
