@@ -23,6 +23,9 @@ export async function measureMemory(
   await session.send('HeapProfiler.collectGarbage');
   const idle = await used();
   await fill(outbox, rows, bytes);
+  await quiet();
+  await session.send('HeapProfiler.collectGarbage');
+  samples.report('heap_mb_waiting', 'MB', (await used()) / MEGABYTE);
   let peak = idle;
   let isDraining = true;
   const drained = outbox.call('drain').finally(() => {

@@ -68,7 +68,7 @@ const api = {
     for (let i = 0; i < count; i++) samples.push(await timed(() => create(ROW_BYTES)));
     return samples;
   },
-  /** All at once, until the last is stored. */
+  /** All at once, until the last is stored; a call waits at most seconds, so not too many. */
   async enqueueBurst(count: number, bytes: number = ROW_BYTES): Promise<number> {
     return await timed(() => Promise.all(Array.from({ length: count }, () => create(bytes))));
   },

@@ -14,15 +14,10 @@ export async function runReduxOffline(count: number, send: Send): Promise<Timing
   const forage = localforage.createInstance({ name: `peer-${crypto.randomUUID()}` });
   /** Writes under way: the outbox is stored whole, a little after every change. */
   let open = 0;
-  const storage = {
-    ...forage,
-    setItem: async (key: string, value: string) => {
-      open++;
-      await forage.setItem(key, value).finally(() => open--);
-    },
-    getItem: (key: string) => forage.getItem<string>(key),
-    removeItem: (key: string) => forage.removeItem(key),
-    getAllKeys: () => forage.keys(),
+  const setItem = forage.setItem.bind(forage);
+  forage.setItem = async (key, value, callback) => {
+    open++;
+    return await setItem(key, value, callback).finally(() => open--);
   };
   let setOnline: (online: boolean) => void = () => undefined;
   let ready: () => void = () => undefined;
@@ -35,7 +30,7 @@ export async function runReduxOffline(count: number, send: Send): Promise<Timing
       setOnline = callback;
     },
     effect: async ({ item, id }: { readonly item: unknown; readonly id: string }) => await send(item, id),
-    persistOptions: { storage },
+    persistOptions: { storage: forage },
     persistCallback: () => ready(),
   });
   const store = createStore((state: State = {}) => state, undefined, enhancer as never);
