@@ -78,7 +78,8 @@ describe('the demo', () => {
     await log.whenHeadline('1 needs you');
     await log.press('New: Yoke walk', 'Discard');
     await log.whenHeadline('All saved');
-    expect((await log.workouts()).map(({ exercise }) => exercise)).not.toContain('Yoke walk');
+    const shown = async () => (await log.workouts()).map(({ exercise }) => exercise);
+    await expect.poll(shown, { timeout: 10_000 }).not.toContain('Yoke walk');
   });
 
   it('[V8, V9] applies a change once although its answer is lost', async () => {
@@ -89,7 +90,8 @@ describe('the demo', () => {
     // where the connection it had kept open is what broke.
     await log.whenHeadline('All saved');
     expect(await appliedOnce('grace')).toBe(true);
-    expect((await log.workouts()).filter(({ exercise }) => exercise === 'Pull-up')).toHaveLength(1);
+    const pullUps = async () => (await log.workouts()).filter(({ exercise }) => exercise === 'Pull-up');
+    await expect.poll(pullUps, { timeout: 10_000 }).toHaveLength(1);
   });
 
   it('[V8, V9] never shows a receipt of another change as success', async () => {
