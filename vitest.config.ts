@@ -15,6 +15,8 @@ export default defineConfig({
           include: ['e2e/**/*.e2e.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
+          // A browser publishes once per frame and a busy machine misses some; what fails three times is wrong.
+          retry: 2,
           // One Chromium at a time: the suites measure lifetimes and kill processes.
           fileParallelism: false,
           // After the unit tests, not beside them: lifetimes are measured on a machine that is not busy.

@@ -68,8 +68,10 @@ describe('the demo', () => {
     await log.press('New: Lunge', 'Put right');
     await log.putRight({ weightKg: 40 });
     await log.whenHeadline('All saved');
-    expect(await log.workouts()).toContainEqual({ exercise: 'Lunge', weightKg: 40 });
-    expect(await log.changes()).toEqual([]);
+    await expect
+      .poll(() => log.workouts(), { timeout: 10_000 })
+      .toContainEqual({ exercise: 'Lunge', weightKg: 40 });
+    await expect.poll(() => log.changes(), { timeout: 10_000 }).toEqual([]);
   });
 
   it('[V8] lets a person discard what was refused', async () => {
