@@ -40,7 +40,7 @@ describe('a connection that the browser closes', () => {
 });
 
 describe('what is told before it is kept', () => {
-  it('[R44, A45] nothing: neither caller nor view hears of a row before its transaction is complete', async () => {
+  it('[R44] A45 nothing: neither caller nor view hears of a row before its transaction is complete', async () => {
     const hosts = await scriptedHosts();
     const { scripted } = hosts;
     const told: unknown[] = [];
