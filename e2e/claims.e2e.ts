@@ -26,6 +26,7 @@ import {
 import type { ReleaseOptions } from './claims/sending.ts';
 import { type ClaimsApp, OLDER, serveClaims } from './claims/serve-claims.ts';
 import { rewriteRow, storedRows, told, whenQuiet } from './claims/stored.ts';
+import { awaitedLater } from './support/awaited-later.ts';
 import { type Chromium, launchChromium } from './support/launch-chromium.ts';
 import { openServiceWorkerControl } from './support/service-worker-control.ts';
 
@@ -142,10 +143,10 @@ describe('claims, in Chromium', () => {
       const [claimed] = await storedRows(pageA);
       // Mostly the one that stored it; but the other may just have begun a flush of its own.
       const [former, latter] = claimed?.writer?.release === 'A' ? [pageA, pageB] : [pageB, pageA];
-      const formerEnd = flush(former);
+      const formerEnd = awaitedLater(flush(former));
       const ahead = round * (LEASE + 1);
       await Promise.all([setClock(pageA, ahead), setClock(pageB, ahead)]);
-      const latterEnd = flush(latter);
+      const latterEnd = awaitedLater(flush(latter));
       const second = await app.next();
       expect(second.id).toBe(id);
       const [taken] = await storedRows(pageB);
@@ -201,7 +202,7 @@ describe('claims, in Chromium', () => {
       if (a === 'page') await pageA.close();
       else await (await openServiceWorkerControl(pageA)).stop();
       await lockIsFree(pageB, claimed?.claim?.host);
-      const endB = flush(pageB);
+      const endB = awaitedLater(flush(pageB));
       const second = await app.next();
       expect(second.id).toBe(id);
       expect(await storedRows(pageB)).toMatchObject([{ id, state: 'sending', claim: { fence: 2 } }]);
@@ -230,7 +231,7 @@ describe('claims, in Chromium', () => {
 
       app.hold();
       await Promise.all([setClock(pageA, LEASE + 1), setClock(pageB, LEASE + 1)]);
-      const end = flush(pageA);
+      const end = awaitedLater(flush(pageA));
       const first = await app.next();
       expect(first.id).toBe(older.id);
       expect(await storedRows(pageA)).toMatchObject([
@@ -261,7 +262,7 @@ describe('claims, in Chromium', () => {
       expect((await flush(pageB)).remaining.sending).toBe(1);
       expect(await storedRows(pageB)).toEqual([claimed]);
       await setClock(pageB, LONG.leaseMs + 1);
-      const endB = flush(pageB);
+      const endB = awaitedLater(flush(pageB));
       const second = await app.next();
       expect(await lockIsHeld(pageB, claimed?.claim?.host)).toBe(true);
       expect(await storedRows(pageB)).toMatchObject([{ id, claim: { fence: 2 } }]);

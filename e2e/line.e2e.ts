@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { ViewSnapshot } from '../client/view-snapshot.ts';
 import type { Settled } from '../shared/outcome.ts';
 import { type LineApp, serveLine } from './line/line-app.ts';
+import { awaitedLater } from './support/awaited-later.ts';
 import { type Chromium, FAST_SYNC_FLAGS, launchChromium } from './support/launch-chromium.ts';
 import { openServiceWorkerControl } from './support/service-worker-control.ts';
 
@@ -111,11 +112,13 @@ describe('the line, in Chromium', () => {
     const control = await openServiceWorkerControl(page);
     const open = app.shutGate();
     const waiting = app.nextRequest(({ path }) => path === '/gate');
-    const call = page.evaluate(async () => {
-      const startedAt = performance.now();
-      const handle = await globalThis.line.outbox.gated.create({ kg: 60 });
-      return { id: handle.id, action: handle.action, ms: performance.now() - startedAt };
-    });
+    const call = awaitedLater(
+      page.evaluate(async () => {
+        const startedAt = performance.now();
+        const handle = await globalThis.line.outbox.gated.create({ kg: 60 });
+        return { id: handle.id, action: handle.action, ms: performance.now() - startedAt };
+      }),
+    );
     await waiting;
     const again = app.nextRequest(({ path }) => path === '/gate');
     await control.stop();
@@ -165,14 +168,16 @@ describe('the line, in Chromium', () => {
     const release = app.hold();
     const arrived = app.nextCommand();
     const open = app.shutGate();
-    const ends = page.evaluate(async () => {
-      const { workout } = globalThis.line.outbox;
-      const created = await workout.create({ kg: 60 });
-      // Until the creation has left.
-      await fetch('/gate');
-      const changed = await workout.update(created.target, { note: 'hard' });
-      return { action: changed.action, ends: await Promise.all([created.settled, changed.settled]) };
-    });
+    const ends = awaitedLater(
+      page.evaluate(async () => {
+        const { workout } = globalThis.line.outbox;
+        const created = await workout.create({ kg: 60 });
+        // Until the creation has left.
+        await fetch('/gate');
+        const changed = await workout.update(created.target, { note: 'hard' });
+        return { action: changed.action, ends: await Promise.all([created.settled, changed.settled]) };
+      }),
+    );
     await arrived;
     open();
     await viewOnce(page, ({ rows }) => rows.length === 2);
