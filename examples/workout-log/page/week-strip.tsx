@@ -20,6 +20,9 @@ interface WeekStripProps {
   readonly onPick: (day: Day) => void;
 }
 
+/** Three say "several". */
+const DOTS = ['first', 'second', 'third'] as const;
+
 export function WeekStrip({ day, today, plans, countOf, onPick }: WeekStripProps): JSX.Element {
   return (
     <nav class="week" aria-label="Days">
@@ -70,8 +73,8 @@ export function WeekStrip({ day, today, plans, countOf, onPick }: WeekStripProps
                 <span class="week-name">{formatWeekday(one)}</span>
                 <span class="week-number">{formatDayOfMonth(one)}</span>
                 <span class="week-dots">
-                  {Array.from({ length: Math.min(count, 3) }, (_, i) => (
-                    <i key={i} />
+                  {DOTS.slice(0, count).map((dot) => (
+                    <i key={dot} />
                   ))}
                   {plan !== undefined && count === 0 && <i class="week-planned" />}
                 </span>
