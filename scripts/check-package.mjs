@@ -1,8 +1,17 @@
-// Looks at the built package the way an app does: packs it, installs nothing, and compiles a small consumer
-// and the README's examples against its declarations under both module resolutions; then imports every entry that Node can import.
+// Looks at the built package the way an app does: packs it, lints the tarball (publint, attw), installs what is in it,
+// compiles a small consumer and the docs' examples against its declarations under each module resolution, then
+// imports every entry that Node can import. Needs no network.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -12,56 +21,118 @@ const installed = join(place, 'node_modules/holdfast');
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const entries = Object.keys(manifest.exports).map((path) => path.slice(2));
 
-/** What the README's examples take for granted. */
-const SURROUNDINGS =
-  'declare const user: { id: string }; declare function show(revision: number): void; export {};';
+/** What the examples take for granted. */
+const SURROUNDINGS = `declare const user: { id: string };
+declare function show(revision: number): void;
+export {};`;
 
-try {
-  mkdirSync(installed, { recursive: true });
-  cpSync(join(root, 'dist'), join(installed, 'dist'), { recursive: true });
-  cpSync(join(root, 'package.json'), join(installed, 'package.json'));
-  for (const name of [...Object.keys(manifest.dependencies ?? {}), 'valibot']) {
-    symlinkSync(join(root, 'node_modules', name), join(place, 'node_modules', name));
+/** An entry is for one realm; whoever imports the worker's has no DOM, and the other way round. */
+const PROJECTS = [
+  { name: 'page', lib: ['ES2023', 'DOM', 'DOM.Iterable'], isIn: () => true },
+  {
+    name: 'worker',
+    lib: ['ES2023', 'WebWorker'],
+    isIn: (entry) => !['client', 'reactions', 'inspector'].includes(entry),
+  },
+];
+const RESOLUTIONS = [
+  ['ESNext', 'Bundler'],
+  ['Node16', 'Node16'],
+  ['NodeNext', 'NodeNext'],
+];
+
+const run = (command, args, options) =>
+  execFileSync(process.execPath, [join(root, 'node_modules', command), ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    ...options,
+  });
+
+/** A linter's report is only worth reading when it complains. */
+function runQuietly(command, args) {
+  try {
+    run(command, args, { stdio: 'pipe' });
+  } catch (error) {
+    process.stderr.write(`${error.stdout ?? ''}${error.stderr ?? ''}`);
+    throw new Error(`${args.join(' ')} failed`);
   }
-  writeFileSync(join(place, 'package.json'), '{"type":"module"}');
-  writeFileSync(
-    join(place, 'app.ts'),
-    entries
-      .map(
-        (entry, i) =>
-          `import * as entry${i} from 'holdfast/${entry}';\nexport type E${i} = keyof typeof entry${i};`,
-      )
-      .join('\n'),
-  );
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const examples = [...readme.matchAll(/```ts\n\/\/ (\S+)\n([\s\S]*?)```/g)].map(([, name, code]) => ({
-    name,
-    code,
-  }));
-  if (examples.length === 0) throw new Error('The README has no examples');
-  for (const { name, code } of examples) writeFileSync(join(place, name), `${code}\n${SURROUNDINGS}`);
-  for (const [module, moduleResolution] of [
-    ['ESNext', 'Bundler'],
-    ['NodeNext', 'NodeNext'],
-  ]) {
+}
+
+function pack() {
+  // The build is there; `prepack` would make it again.
+  const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', place];
+  return join(place, execFileSync('npm', args, { cwd: root, encoding: 'utf8' }).trim());
+}
+
+/** `// name.ts` on an example's first line makes it a file; those of one page form one app. */
+function writeExamples() {
+  const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)];
+  return pages
+    .filter((page) => page.endsWith('.md'))
+    .flatMap((page) => {
+      const text = readFileSync(join(root, page), 'utf8');
+      return [...text.matchAll(/```tsx?\n\/\/ (\S+\.tsx?)[^\n]*\n([\s\S]*?)```/g)].map(([, name, code]) => {
+        const file = join('examples', page.replace(/\.md$/, ''), name);
+        mkdirSync(dirname(join(place, file)), { recursive: true });
+        writeFileSync(join(place, file), `${code}\n${SURROUNDINGS}`);
+        return file;
+      });
+    });
+}
+
+function compile(name, lib, files) {
+  for (const [module, moduleResolution] of RESOLUTIONS) {
     const compilerOptions = {
       target: 'ES2022',
       module,
       moduleResolution,
+      jsx: 'react-jsx',
       strict: true,
+      exactOptionalPropertyTypes: true,
       noEmit: true,
       skipLibCheck: false,
-      lib: ['ES2023', 'DOM', 'DOM.Iterable'],
+      lib,
       types: [],
     };
-    writeFileSync(
-      join(place, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions, files: ['app.ts', ...examples.map(({ name }) => name)] }),
-    );
-    execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', place], {
-      stdio: 'inherit',
-    });
+    const config = join(place, `tsconfig.${name}.json`);
+    writeFileSync(config, JSON.stringify({ compilerOptions, files }));
+    run('typescript/bin/tsc', ['-p', config]);
   }
+  console.log(`ok   types: ${name}, ${files.length} files, ${RESOLUTIONS.map(([, how]) => how).join(', ')}`);
+}
+
+try {
+  const tarball = pack();
+  runQuietly('publint/src/cli.js', ['run', tarball, '--strict']);
+  console.log('ok   publint');
+  runQuietly('@arethetypeswrong/cli/dist/index.js', [
+    tarball,
+    ...['--profile', 'esm-only', '--no-definitely-typed', '--no-color', '--no-emoji'],
+  ]);
+  console.log('ok   are the types wrong');
+
+  mkdirSync(installed, { recursive: true });
+  execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
+  const peers = ['valibot', 'react', '@types/react', 'csstype', 'vue', '@vue'];
+  mkdirSync(join(place, 'node_modules/@types'));
+  for (const name of [...Object.keys(manifest.dependencies ?? {}), ...peers]) {
+    symlinkSync(join(root, 'node_modules', name), join(place, 'node_modules', name));
+  }
+  writeFileSync(join(place, 'package.json'), '{"type":"module"}');
+  for (const { name, lib, isIn } of PROJECTS) {
+    const text = entries
+      .filter(isIn)
+      .map(
+        (entry, i) =>
+          `import * as entry${i} from 'holdfast/${entry}';\nexport type E${i} = keyof typeof entry${i};`,
+      );
+    writeFileSync(join(place, `${name}.ts`), text.join('\n'));
+    compile(name, lib, [`${name}.ts`]);
+  }
+  const examples = writeExamples();
+  if (examples.length === 0) throw new Error('The docs have no examples');
+  compile('examples', PROJECTS[0].lib, examples);
+
   for (const entry of entries) {
     const file = join(installed, manifest.exports[`./${entry}`].default);
     const names = Object.keys(await import(pathToFileURL(file).href));
