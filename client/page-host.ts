@@ -30,7 +30,7 @@ export function createPageHost<F extends Families>(
     engine,
     clock,
     timers,
-    facts: () => ({
+    facts: async () => ({
       protocol: PROTOCOL,
       release: RELEASE,
       host: engine.host,

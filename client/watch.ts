@@ -142,6 +142,16 @@ export function startWatch({
     if (cause !== 'timer') check();
   });
 
+  /** What a host said of them before this page listened. */
+  const askTriggers = (): void => {
+    const { sync } = view.getSnapshot().triggers;
+    if (sync === 'missing' || sync === 'proven') return;
+    greet().then(
+      ({ triggers }) => view.note({ triggers }),
+      () => undefined,
+    );
+  };
+
   const receive = (message: Broadcast): void => {
     if ('owner' in message && message.owner !== owner) return;
     switch (message.type) {
@@ -175,6 +185,7 @@ export function startWatch({
         // Whatever the one before had not told any more must be read.
         check();
         storage.look();
+        askTriggers();
         break;
       case 'storage':
         storage.look();
@@ -197,6 +208,7 @@ export function startWatch({
   signal.addEventListener('abort', () => channel.close());
   for (const type of ['online', 'offline']) realm.addEventListener(type, noteConnection, { signal });
   noteConnection();
+  askTriggers();
 
   return {
     view,

@@ -8,6 +8,7 @@ import type { Credentials } from './dispatch/credentials.ts';
 import { createBroadcaster } from './host/broadcaster.ts';
 import { createPageCredentials } from './host/page-credentials.ts';
 import { createServiceWorkerHost, type ServiceWorkerHost } from './host/service-worker-host.ts';
+import { kvSyncRecord } from './host/sync-record.ts';
 import { workboxDoorbell } from './host/workbox-doorbell.ts';
 import { type OutboxSetup, startEngine } from './start-engine.ts';
 
@@ -51,6 +52,7 @@ export function startOutbox<F extends Families>(
     ids,
     broadcaster,
     makeDoorbell: workboxDoorbell,
+    record: kvSyncRecord(name, indexedDB),
     credentials: pages,
   });
 }

@@ -6,6 +6,7 @@
 import { RowsRemainError } from '../../shared/errors.ts';
 import type { Triggers } from '../../shared/protocol.ts';
 import type { Clock, Ids, Timers } from '../environment.ts';
+import type { SyncRecord } from './sync-record.ts';
 
 export interface SyncManagerLike {
   register(tag: string): Promise<void>;
@@ -34,6 +35,9 @@ export interface BackgroundSyncDeps {
   readonly timers: Timers;
   readonly ids: Ids;
   readonly makeDoorbell: MakeDoorbell;
+  readonly record: SyncRecord;
+  /** Whether the person or a policy forbids it: a refusal alone may only mean that no page is open. */
+  readonly isDenied: () => Promise<boolean>;
   /** Listens to `sync`; called once, synchronously. */
   readonly listen: (listener: (event: SyncEventLike) => void) => void;
   /**
@@ -47,6 +51,8 @@ export interface BackgroundSyncDeps {
 export interface BackgroundSync {
   /** Asks the browser to come back, unless it has been asked. Never rejects. */
   arm(): Promise<void>;
+  /** Learns whether an earlier worker heard it, unless that is known. Never rejects. */
+  recall(): Promise<void>;
   state(): Triggers['sync'];
 }
 
@@ -62,6 +68,7 @@ export function createBackgroundSync(deps: BackgroundSyncDeps): BackgroundSync {
   const freshPrefix = `${name}:`;
   let state: Triggers['sync'] = sync ? 'idle' : 'missing';
   let hasFired = false;
+  let recalling: Promise<void> | undefined;
   let isStanding = false;
   let isFresh = false;
   let echoUntil = 0;
@@ -74,6 +81,14 @@ export function createBackgroundSync(deps: BackgroundSyncDeps): BackgroundSync {
     if (state === next) return;
     state = next;
     deps.changed();
+  };
+
+  const noteFired = (): void => {
+    hasFired = true;
+    setState('proven');
+  };
+  const readRecord = async (): Promise<void> => {
+    if ((await deps.record.read()) !== undefined) noteFired();
   };
 
   /** Stays a moment when nothing is left: while a person saves one thing after the other it is one event, not many. */
@@ -90,8 +105,8 @@ export function createBackgroundSync(deps: BackgroundSyncDeps): BackgroundSync {
   };
   /** Tags that fire together, as they do when the network returns, are one ring. */
   const ring = (): Promise<void> => {
-    hasFired = true;
-    setState('proven');
+    if (!hasFired) void deps.record.write(clock.now()).catch(() => undefined);
+    noteFired();
     ringing ??= flush().finally(() => {
       ringing = undefined;
     });
@@ -132,7 +147,8 @@ export function createBackgroundSync(deps: BackgroundSyncDeps): BackgroundSync {
       await doorbell.registerSync();
       const tags = await sync.getTags();
       isStanding = tags.includes(standingTag);
-      if (!hasFired) setState(isStanding ? 'armed' : 'refused');
+      const granted = hasFired ? 'proven' : 'armed';
+      setState(isStanding || (hasFired && !(await deps.isDenied())) ? granted : 'refused');
     }
     if (!isOnline && !isFresh) {
       isFresh = true;
@@ -148,6 +164,10 @@ export function createBackgroundSync(deps: BackgroundSyncDeps): BackgroundSync {
           isFresh = false;
         });
       }
+    },
+    async recall() {
+      if (sync && !hasFired) recalling ??= readRecord().catch(() => undefined);
+      await recalling;
     },
     state: () => state,
   };

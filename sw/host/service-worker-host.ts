@@ -15,6 +15,7 @@ import {
 } from './background-sync.ts';
 import type { Broadcaster } from './broadcaster.ts';
 import { createMessageEndpoint, type IncomingMessage } from './message-endpoint.ts';
+import type { SyncRecord } from './sync-record.ts';
 import { createWorkerApi, type HandedOver } from './worker-api.ts';
 
 export interface ExtendableEventLike {
@@ -31,7 +32,12 @@ export interface WorkerEvents {
 /** What is used of `self`. */
 export interface WorkerRealm {
   readonly location: { readonly origin: string };
-  readonly navigator: { readonly onLine: boolean };
+  readonly navigator: {
+    readonly onLine: boolean;
+    readonly permissions?:
+      | { query(of: { readonly name: string }): Promise<{ readonly state: string }> }
+      | undefined;
+  };
   readonly registration: {
     readonly scope: string;
     readonly sync?: SyncManagerLike | undefined;
@@ -54,6 +60,7 @@ export interface ServiceWorkerHostDeps {
   readonly ids: Ids;
   readonly broadcaster: Broadcaster;
   readonly makeDoorbell: MakeDoorbell;
+  readonly record: SyncRecord;
   readonly credentials: HandedOver;
 }
 
@@ -65,6 +72,8 @@ export interface ServiceWorkerHost {
 /** A worker that was started for something else lets that go first. */
 const START_DELAY_MS = 1_000;
 const ARM_LIMIT_MS = 250;
+/** A page that connects is not kept waiting by a fact for the eye. */
+const RECALL_LIMIT_MS = 250;
 const PERIOD_MS = 12 * 3_600_000;
 
 /**
@@ -119,6 +128,11 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
     timers,
     ids: deps.ids,
     makeDoorbell: deps.makeDoorbell,
+    record: deps.record,
+    async isDenied() {
+      const found = await realm.navigator.permissions?.query({ name: 'background-sync' });
+      return found?.state === 'denied';
+    },
     listen: (listener) => realm.addEventListener('sync', listener),
     async flush(isNews) {
       const result = await ring(isNews ? 'sync' : 'nudge', syncMs);
@@ -134,13 +148,11 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
     engine,
     clock,
     timers,
-    facts: () => ({
-      protocol: PROTOCOL,
-      release: RELEASE,
-      host: engine.host,
-      kind: 'worker',
-      triggers: triggers(),
-    }),
+    async facts() {
+      await Promise.race([doorbell.recall(), passed(RECALL_LIMIT_MS)]);
+      const { host } = engine;
+      return { protocol: PROTOCOL, release: RELEASE, host, kind: 'worker', triggers: triggers() };
+    },
     ring,
     start,
     ownerChanged: (active, discarded) => tell({ type: 'active', active, discarded }),

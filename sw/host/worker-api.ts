@@ -22,7 +22,7 @@ export interface WorkerApiDeps {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly facts: () => Omit<HostFacts, 'activeOwner' | 'awaitsSnapshot' | 'progress'>;
+  readonly facts: () => Promise<Omit<HostFacts, 'activeOwner' | 'awaitsSnapshot' | 'progress'>>;
   /** Flushes the active owner and keeps the host alive for it. */
   readonly ring: (cause: FlushCause) => Promise<FlushResult | undefined>;
   /** The same for a trigger nobody waits for; never rejects. */
@@ -73,14 +73,15 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
 
   return {
     async hello() {
+      const facts = await deps.facts();
       try {
         const [activeOwner, epoch] = await Promise.all([engine.activeOwner(), engine.epoch()]);
         const awaitsSnapshot = activeOwner !== undefined && (await engine.awaitsSnapshot(activeOwner));
         const progress = activeOwner === undefined ? undefined : engine.progress(activeOwner);
-        return { ...deps.facts(), activeOwner, awaitsSnapshot, epoch, progress };
+        return { ...facts, activeOwner, awaitsSnapshot, epoch, progress };
       } catch (error) {
         if (!isUnreadable(error)) throw error;
-        return { ...deps.facts(), activeOwner: undefined, awaitsSnapshot: false };
+        return { ...facts, activeOwner: undefined, awaitsSnapshot: false };
       }
     },
     signIn: thenStart('sign_in', async (owner) => {

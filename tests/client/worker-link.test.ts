@@ -35,7 +35,7 @@ function line(
       engine,
       clock,
       timers: clock,
-      facts: () => ({
+      facts: async () => ({
         protocol: 1,
         release: 'r1',
         host,
@@ -259,7 +259,7 @@ function createWorkerApiOver(
       engine,
       clock,
       timers: clock,
-      facts: () => ({
+      facts: async () => ({
         protocol: 1,
         release: 'r1',
         host: 'h',

@@ -75,7 +75,7 @@ export async function createLineWorld<F extends Families>(
       engine,
       clock: world.clock,
       timers: world.clock,
-      facts: () => ({
+      facts: async () => ({
         protocol: 1,
         release: 'r1',
         host: engine.host,

@@ -5,8 +5,10 @@ import { createManualClock } from '../../../sw/testing/manual-clock.ts';
 
 const STANDING = 'workbox-background-sync:holdfast';
 
-function bell({ hasSync = true, denied: isDenied = false } = {}) {
+function bell({ hasSync = true, denied: isDenied = false, firedAt = undefined as number | undefined } = {}) {
   let denied = isDenied;
+  let forbidden = false;
+  let written = firedAt;
   const clock = createManualClock();
   const registered: string[] = [];
   const tags = new Set<string>();
@@ -35,6 +37,13 @@ function bell({ hasSync = true, denied: isDenied = false } = {}) {
       if (!hasSync) void given();
       return { registerSync: () => register(`workbox-background-sync:${name}`).catch(() => undefined) };
     },
+    record: {
+      read: async () => written,
+      async write(at) {
+        written = at;
+      },
+    },
+    isDenied: async () => forbidden,
     listen: (listener) => listeners.push(listener),
     async flush(isNews) {
       flushes.push(isNews);
@@ -66,6 +75,11 @@ function bell({ hasSync = true, denied: isDenied = false } = {}) {
     refuse: (value: boolean) => {
       denied = value;
     },
+    forbid: (value: boolean) => {
+      denied = value;
+      forbidden = value;
+    },
+    firedAt: () => written,
     setRest: (count: number) => {
       rest = count;
     },
@@ -241,6 +255,39 @@ describe('Background Sync as a doorbell', () => {
     await sync.arm();
     expect(sync.state()).toBe('armed');
     await fire(STANDING);
+    expect(sync.state()).toBe('proven');
+  });
+
+  it('[W21] notes once when the event first came, and the next worker knows it from the first question on', async () => {
+    const { sync, fire, clock, firedAt } = bell();
+    await sync.recall();
+    expect([sync.state(), firedAt()]).toEqual(['idle', undefined]);
+    const at = clock.now();
+    await fire(STANDING);
+    await clock.advance(60_000);
+    await fire(STANDING);
+    expect(firedAt()).toBe(at);
+
+    const next = bell({ firedAt: firedAt() });
+    await next.sync.recall();
+    await next.sync.recall();
+    expect([next.sync.state(), next.changeCount()]).toEqual(['proven', 1]);
+    await next.sync.arm();
+    expect(next.sync.state()).toBe('proven');
+  });
+
+  it('[W21] says that it was forbidden later, whatever it has done before, and takes that back', async () => {
+    const { sync, forbid, refuse } = bell({ firedAt: 1 });
+    await sync.recall();
+    // No page is open, which says nothing about the future.
+    refuse(true);
+    await sync.arm();
+    expect(sync.state()).toBe('proven');
+    forbid(true);
+    await sync.arm();
+    expect(sync.state()).toBe('refused');
+    forbid(false);
+    await sync.arm();
     expect(sync.state()).toBe('proven');
   });
 

@@ -16,7 +16,7 @@ function host(change: Partial<WorkerApi> = {}) {
       engine,
       clock,
       timers: clock,
-      facts: () => ({
+      facts: async () => ({
         protocol: 1,
         release: 'r1',
         host: 'h1',

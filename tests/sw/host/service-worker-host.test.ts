@@ -3,6 +3,7 @@ import type { Broadcast } from '../../../shared/protocol.ts';
 import type { Engine } from '../../../sw/engine.ts';
 import { createBroadcaster } from '../../../sw/host/broadcaster.ts';
 import { createServiceWorkerHost, type WorkerEvents } from '../../../sw/host/service-worker-host.ts';
+import type { SyncRecord } from '../../../sw/host/sync-record.ts';
 import { createManualClock } from '../../../sw/testing/manual-clock.ts';
 import { createFakeEngine, NO_COUNTS } from '../../support/fake-engine.ts';
 
@@ -10,7 +11,12 @@ type Listeners = { readonly [Type in keyof WorkerEvents]: ((event: WorkerEvents[
 
 const ORIGIN = 'https://app.test';
 
-function worker(overrides: Partial<Engine> = {}, { hasSync = true, hangs = false } = {}) {
+const NO_RECORD: SyncRecord = { read: async () => undefined, write: async () => undefined };
+
+function worker(
+  overrides: Partial<Engine> = {},
+  { hasSync = true, hangs = false, record = NO_RECORD } = {},
+) {
   const clock = createManualClock();
   const engine = createFakeEngine(overrides);
   const registered: string[] = [];
@@ -46,6 +52,7 @@ function worker(overrides: Partial<Engine> = {}, { hasSync = true, hangs = false
       onSync = given;
       return { registerSync: () => register(`workbox-background-sync:${name}`) };
     },
+    record,
     credentials: {
       give(owner, credentials) {
         given.push([owner, credentials]);
@@ -362,6 +369,20 @@ describe('the Service Worker host', () => {
       { type: 'active', active: 'bob', discarded: undefined },
       { type: 'active', active: undefined, discarded: 'bob' },
     ]);
+  });
+
+  it('[W21, W18] tells a page that connects whether a sync event ever came, and keeps it waiting for nothing', async () => {
+    const hello = async (read: SyncRecord['read']) => {
+      const { clock, post } = worker({}, { record: { ...NO_RECORD, read } });
+      const { posted } = post('hello', { protocol: 1, release: 'r' });
+      await clock.advance(250);
+      return posted.at(-1);
+    };
+    const sync = (state: string) => ({ value: { triggers: { sync: state } } });
+    expect(await hello(async () => 1)).toMatchObject(sync('proven'));
+    expect(await hello(async () => undefined)).toMatchObject(sync('idle'));
+    expect(await hello(() => Promise.reject(new Error('no storage')))).toMatchObject(sync('idle'));
+    expect(await hello(() => new Promise(() => undefined))).toMatchObject(sync('idle'));
   });
 
   it('[W3, W18] a started host announces itself, and tells the changes of its engine', async () => {
