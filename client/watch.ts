@@ -39,7 +39,7 @@ export interface WatchDeps {
   readonly realm: PageRealm;
   readonly empty: ViewSnapshot;
   /** What the host said when the page connected. */
-  readonly facts: Pick<HostFacts, 'progress'>;
+  readonly facts: Pick<HostFacts, 'progress' | 'discarded'>;
   readonly greet: () => Promise<HostFacts>;
   readonly signIn: (owner: string) => Promise<void>;
   /** The database in which the owner was signed in; `undefined` where that could not be done. */
@@ -55,7 +55,7 @@ export function startWatch({
   name,
   realm,
   empty,
-  facts: { progress },
+  facts: { progress, discarded },
   greet,
   signIn,
   entered,
@@ -102,7 +102,8 @@ export function startWatch({
    */
   const reenter = async (): Promise<boolean> => {
     const mine = owner;
-    const { activeOwner, epoch } = await greet();
+    const { activeOwner, epoch, discarded } = await greet();
+    forget(discarded);
     if (mine === undefined || mine !== owner) return false;
     if (activeOwner !== undefined || (epoch && (epoch === entered() || epoch === lastRead))) {
       // The word about it went astray: this page was frozen, or the host ended before it could say so.
@@ -115,6 +116,8 @@ export function startWatch({
     return true;
   };
   const witness = createPageWitness({ name, realm, own, signal });
+  /** Whoever it is: this page may be the first one to hear of it. */
+  const forget = (owners: readonly string[] = []): void => owners.forEach(witness.forget);
   const settling = createSettling((id) => own((api, of) => api.settled(of, id)));
   /** A service to the host: when it fails, the next trigger comes. */
   const quietly = (use: (api: WorkerApi, owner: string) => Promise<unknown>): void => {
@@ -195,7 +198,7 @@ export function startWatch({
         break;
       case 'active':
         activeChanged(message.active);
-        if (message.discarded !== undefined) witness.forget(message.discarded);
+        if (message.discarded !== undefined) forget([message.discarded]);
         break;
       case 'credentials':
         if (credentials) {
@@ -209,6 +212,7 @@ export function startWatch({
   for (const type of ['online', 'offline']) realm.addEventListener(type, noteConnection, { signal });
   noteConnection();
   askTriggers();
+  forget(discarded);
 
   return {
     view,

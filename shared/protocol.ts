@@ -86,6 +86,8 @@ export interface HostFacts {
   readonly epoch?: string | undefined;
   /** Of the active owner, as it is when the page connects. */
   readonly progress?: DrainProgress | undefined;
+  /** Owners whose rows were discarded: a page that was not there to hear it drops their snapshots now (W32). */
+  readonly discarded?: readonly string[] | undefined;
   readonly triggers: Triggers;
 }
 

@@ -1,23 +1,32 @@
 /**
  * Who is signed in (W30, W32). The active owner is remembered in the store, credentials never are. Another owner's
- * rows are neither sent nor shown; they wait until that owner is back, unless a person discards them.
+ * rows are neither sent nor shown; they wait until that owner is back, unless a person discards them. That word is noted
+ * with the sign-out and stands until the owner is back: a host that is killed leaves nothing half done.
  */
 import type { SignedOut, SignOutPolicy } from '../shared/answers.ts';
-import { InvalidCommandError, OutboxContentionError } from '../shared/errors.ts';
-import { type Key, keyToken } from '../shared/key.ts';
+import { InvalidCommandError, OutboxContentionError, SignedOutError } from '../shared/errors.ts';
+import { keyToken } from '../shared/key.ts';
 import type { FlushResult, StateCounts, StoppedBy } from '../shared/outcome.ts';
 import { keyOf, type Row } from '../shared/row.ts';
 import type { Clock, HostLocks, Timers } from './environment.ts';
 import { outcomeOf } from './outbox/attempt.ts';
 import { findGoneHosts } from './outbox/host-id.ts';
-import { type Commit, FACTS, type RowStore } from './outbox/row-store.ts';
+import { type Commit, FACTS, type FactWrite, type RowStore } from './outbox/row-store.ts';
 import { isInFlight } from './outbox/standing.ts';
 
 export interface Accounts {
   activeOwner(): Promise<string | undefined>;
   /** Resolves when no attempt of the owner who was active before is open any more. @throws InvalidCommandError */
   signIn(owner: string): Promise<void>;
+  /**
+   * Discarding is for the owner who is signed in; a repeat goes on with what was begun.
+   * @throws SignedOutError for any other owner: nothing of theirs is touched (W16)
+   */
   signOut(owner: string, policy: SignOutPolicy): Promise<SignedOut>;
+  /** Owners whose rows were discarded and who have not signed in since. */
+  discarded(): Promise<readonly string[]>;
+  /** Finishes discarding for hosts that were killed in the middle of it. */
+  finishDiscards(): Promise<void>;
 }
 
 export interface AccountsDeps {
@@ -31,6 +40,8 @@ export interface AccountsDeps {
   readonly readCounts: (owner: string) => Promise<StateCounts>;
   readonly flush: (owner: string) => Promise<FlushResult>;
   readonly quiet: (owner: string, by: StoppedBy, graceMs: number) => Promise<void>;
+  /** Clears the host's own witness of an owner. */
+  readonly forget: (owner: string) => Promise<void>;
 }
 
 /** What is open when the owner changes may still be answered for so long, then it is cut, in ms. */
@@ -38,6 +49,8 @@ const GRACE_MS = 2_000;
 const LOOK_AGAIN_MS = 250;
 const PAGE = 64;
 const MAX_ROUNDS = 3;
+/** Accounts of one device that were discarded; more than this no start looks for. */
+const MOST_DISCARDED = 50;
 
 export function createAccounts(deps: AccountsDeps): Accounts {
   const { store, clock, timers } = deps;
@@ -47,10 +60,17 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     return typeof owner === 'string' ? owner : undefined;
   };
 
+  const isDiscarded = async (owner: string): Promise<boolean> =>
+    (await store.readFact(FACTS.discarded(owner))) !== undefined;
+
   /** The fact first: from then on no claim of the old owner commits, on any host (W30). */
-  const change = async (from: string | undefined, to: string | undefined): Promise<void> => {
+  const change = async (
+    from: string | undefined,
+    to: string | undefined,
+    notes: readonly FactWrite[] = [],
+  ): Promise<void> => {
     if (from === to) return;
-    await store.writeFacts([{ name: FACTS.activeOwner, value: to }], 'strict');
+    await store.writeFacts([{ name: FACTS.activeOwner, value: to }, ...notes], 'strict');
     if (from === undefined) return;
     await deps.quiet(from, 'owner', GRACE_MS);
     await othersAreQuiet(from);
@@ -76,59 +96,65 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     }
   };
 
+  /** Nothing is stored for an owner who is signed out, so what is read before the note is looked at is meant by it. */
   const discardAll = async (owner: string): Promise<void> => {
-    for (;;) {
+    for (let failures = 0; ; ) {
       const rows = await store.index(owner, { limit: PAGE });
-      if (rows.length === 0) break;
-      await discardPage(store, rows);
+      if (rows.length === 0 || !(await isDiscarded(owner))) break;
+      const results = await store.commit(byKey(rows).map(discardCommit));
+      failures = results.some(({ type }) => type === 'committed') ? 0 : failures + 1;
+      if (failures >= MAX_ROUNDS)
+        throw new OutboxContentionError('Nothing could be discarded', { rows: rows.length });
     }
     const facts = [FACTS.heldOwner(owner), FACTS.restOwner(owner), FACTS.paused(owner)];
     await store.writeFacts(
       facts.map((name) => ({ name, value: undefined })),
       'relaxed',
     );
+    // A ledger that cannot be reached now is brought in line by its notes (S22): each row left one.
+    await deps.forget(owner).catch(() => undefined);
+  };
+  const discarded = async (): Promise<readonly string[]> => {
+    const notes = await store.readFacts([FACTS.discarded('')[0]], MOST_DISCARDED);
+    return notes.map(({ name }) => String(name[1]));
   };
 
   return {
     activeOwner,
+    discarded,
+    async finishDiscards() {
+      for (const owner of await discarded()) await discardAll(owner);
+    },
     async signIn(owner) {
       if (typeof owner !== 'string' || owner === '')
         throw new InvalidCommandError('An owner is a string that is not empty', { path: 'owner' });
-      await change(await activeOwner(), owner);
+      const wasDiscarded = await isDiscarded(owner);
+      if (wasDiscarded) await discardAll(owner);
+      const note = { name: FACTS.discarded(owner), value: undefined };
+      await change(await activeOwner(), owner, wasDiscarded ? [note] : []);
     },
     async signOut(owner, policy) {
+      const active = await activeOwner();
+      const isActive = active === owner;
+      if (!isActive && (policy === 'discard' ? !(await isDiscarded(owner)) : active !== undefined))
+        throw new SignedOutError('This owner is not signed in here', { owner });
       const waiting = await deps.readCounts(owner);
-      const isActive = (await activeOwner()) === owner;
       const flushed = policy === 'flush' && isActive ? await deps.flush(owner) : undefined;
-      if (isActive) await change(owner, undefined);
+      const note = { name: FACTS.discarded(owner), value: { at: clock.now() } };
+      if (isActive) await change(owner, undefined, policy === 'discard' ? [note] : []);
       if (policy === 'discard') await discardAll(owner);
       return { waiting, ...(flushed && { flushed }) };
     },
   };
 }
 
-/** @throws what the store says, or OutboxContentionError, where nothing of the page could be removed. */
-async function discardPage(store: RowStore, rows: readonly Row[]): Promise<void> {
-  let open = byKey(rows);
-  let removed = 0;
-  for (let round = 0; open.length > 0 && round < MAX_ROUNDS; round++) {
-    const results = await store.commit(open.map(({ rows: ofKey }) => discardCommit(ofKey)));
-    removed += results.filter(({ type }) => type === 'committed').length;
-    open = open.flatMap(({ key }, place) => {
-      const result = results[place];
-      return result?.type === 'stale' && result.rows.length > 0 ? { key, rows: result.rows } : [];
-    });
-  }
-  if (removed === 0) throw new OutboxContentionError('Nothing could be discarded', { rows: rows.length });
-}
-
-function byKey(rows: readonly Row[]): readonly { readonly key: Key; readonly rows: readonly Row[] }[] {
-  const keys = new Map<string, { readonly key: Key; readonly rows: Row[] }>();
+function byKey(rows: readonly Row[]): readonly (readonly Row[])[] {
+  const keys = new Map<string, Row[]>();
   for (const row of rows) {
-    const key = keyOf(row);
-    const entry = keys.get(keyToken(key)) ?? { key, rows: [] };
-    entry.rows.push(row);
-    keys.set(keyToken(key), entry);
+    const token = keyToken(keyOf(row));
+    const ofKey = keys.get(token) ?? [];
+    ofKey.push(row);
+    keys.set(token, ofKey);
   }
   return [...keys.values()];
 }

@@ -108,11 +108,12 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     onUnseen: (owner) => void changes.tellUnseen(owner),
   });
   let hasTakenUp = false;
-  /** Beside the work, once: what an earlier host left to the mirror, and the room to drain with. */
+  /** Beside the work, once: what an earlier host left to discard or to the mirror, and the room to drain with. */
   const takeUp = (): void => {
     if (hasTakenUp) return;
     hasTakenUp = true;
     void restoreReserve()
+      .then(() => accounts.finishDiscards().catch(() => undefined))
       .then(witness.start)
       .then((isDone) => {
         hasTakenUp &&= isDone;
@@ -140,6 +141,7 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     readCounts,
     flush: (owner) => flush(owner, 'flush'),
     quiet: dispatcher.quiet,
+    forget: witness.forgetOwner,
   });
   const explain = createExplain({ host: () => host, store, clock, locks, settings });
 
@@ -162,15 +164,11 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
       // Also with nobody signed in, as after a loss: what comes back shows with the first page (S31).
       await witness.ready('full');
       const owner = await accounts.activeOwner();
-      return owner === undefined ? undefined : flush(owner, cause, flushOptions);
+      if (owner !== undefined) return flush(owner, cause, flushOptions);
+      takeUp();
+      return undefined;
     },
     ...accounts,
-    async signOut(owner, policy) {
-      const signedOut = await accounts.signOut(owner, policy);
-      // A ledger that cannot be reached now is brought in line by its notes (S22): each row left one.
-      if (policy === 'discard') await witness.forgetOwner(owner).catch(() => undefined);
-      return signedOut;
-    },
     async pause(owner) {
       await store.writeFacts([{ name: FACTS.paused(owner), value: { at: clock.now() } }], 'strict');
       dispatcher.pause(owner);

@@ -66,6 +66,8 @@ export interface Engine {
   signIn(owner: string): Promise<void>;
   signOut(owner: string, policy: SignOutPolicy): Promise<SignedOut>;
   activeOwner(): Promise<string | undefined>;
+  /** Owners whose rows were discarded and who have not signed in since: nothing of theirs is to be kept (W32). */
+  discarded(): Promise<readonly string[]>;
   pause(owner: string): Promise<void>;
   resume(owner: string): Promise<void>;
   /** One page of an owner's rows by seq. */

@@ -22,7 +22,7 @@ export interface WorkerApiDeps {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly facts: () => Promise<Omit<HostFacts, 'activeOwner' | 'awaitsSnapshot' | 'progress'>>;
+  readonly facts: () => Promise<Omit<HostFacts, 'activeOwner' | 'awaitsSnapshot' | 'progress' | 'discarded'>>;
   /** Flushes the active owner and keeps the host alive for it. */
   readonly ring: (cause: FlushCause) => Promise<FlushResult | undefined>;
   /** The same for a trigger nobody waits for; never rejects. */
@@ -75,10 +75,14 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
     async hello() {
       const facts = await deps.facts();
       try {
-        const [activeOwner, epoch] = await Promise.all([engine.activeOwner(), engine.epoch()]);
+        const [activeOwner, epoch, discarded] = await Promise.all([
+          engine.activeOwner(),
+          engine.epoch(),
+          engine.discarded(),
+        ]);
         const awaitsSnapshot = activeOwner !== undefined && (await engine.awaitsSnapshot(activeOwner));
         const progress = activeOwner === undefined ? undefined : engine.progress(activeOwner);
-        return { ...facts, activeOwner, awaitsSnapshot, epoch, progress };
+        return { ...facts, activeOwner, awaitsSnapshot, epoch, progress, discarded };
       } catch (error) {
         if (!isUnreadable(error)) throw error;
         return { ...facts, activeOwner: undefined, awaitsSnapshot: false };

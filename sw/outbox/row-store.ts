@@ -233,6 +233,8 @@ export const FACTS = {
   /** `{ at }`: signed out; cleared when credentials are offered (D5). */
   heldOwner: (owner: string): FactName => ['held', owner],
   paused: (owner: string): FactName => ['paused', owner],
+  /** `{ at }`: signed out with the person's word that the rows may be lost (W32); stands until the next sign-in. */
+  discarded: (owner: string): FactName => ['discarded', owner],
   /** One record per id a commit touched and the mirror has not seen (S22). */
   /** `{ g: generation, gone?: tombstone reason }`. */
   unmirrored: (owner: string, id: string): FactName => ['unmirrored', owner, id],

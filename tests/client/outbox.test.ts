@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { afterEach, describe, expect, it } from 'vitest';
+import { snapshotName } from '../../client/read-snapshot.ts';
 import type { LiveView, ViewSnapshot } from '../../client/view-snapshot.ts';
 import { InvalidOptionError } from '../../shared/errors.ts';
 import { defineOutbox, document, record } from '../../shared/family.ts';
@@ -279,12 +280,14 @@ describe('the outbox as an app holds it', () => {
     expect(refused).toMatchObject({ code: 'signed_out' });
   });
 
-  it('[W30, W32, D43] a page that was not told of a sign-out finds out when it is looked at again', async () => {
+  it('[W30, W32, D43] a page that was not told of a sign-out finds out when it is looked at again, and drops all', async () => {
     const world = await start();
     const { outbox, realm } = await world.open();
     world.isOnline = false;
     await world.run(outbox.workout.create({ kg: 60 }));
     await viewOnce(world, outbox.view, ({ rows }) => rows.length === 1);
+    await world.clock.advance(2_000);
+    expect(realm.localStorage.getItem(snapshotName(world.name, 'ann'))).toContain('"kg":60');
     // By a host that died before it could say so.
     const { engine, kill } = await world.start();
     await world.run(engine.signOut('ann', 'discard'));
@@ -292,7 +295,28 @@ describe('the outbox as an app holds it', () => {
     realm.fire('pageshow');
     for (let n = 0; n < 20; n++) await world.clock.advance(500);
     expect(outbox.view.getSnapshot()).toMatchObject({ owner: undefined, rows: [] });
+    expect(realm.localStorage.getItem(snapshotName(world.name, 'ann'))).toBeNull();
   });
+
+  it.each([{ next: 'bob' }, { next: undefined }])(
+    '[W32] the first page that opens after a discard nobody heard of drops the snapshot ($next signs in)',
+    async ({ next }) => {
+      const world = await start();
+      const { outbox, realm } = await world.open();
+      world.isOnline = false;
+      await world.run(outbox.workout.create({ kg: 60 }));
+      await world.clock.advance(2_000);
+      outbox.close();
+      const { engine, kill } = await world.start();
+      await world.run(engine.signOut('ann', 'discard'));
+      kill();
+      const { localStorage } = realm;
+      expect(localStorage.getItem(snapshotName(world.name, 'ann'))).toContain('"kg":60');
+      await world.open({ owner: next });
+      await world.clock.advance(500);
+      expect(localStorage.getItem(snapshotName(world.name, 'ann'))).toBeNull();
+    },
+  );
 
   it('[D5, D42] who waits for a row that was never tried hears that it is held', async () => {
     const world = await start();

@@ -72,6 +72,7 @@ export function createFakeEngine(overrides: Partial<Engine> = {}): FakeEngine {
       return { waiting: NO_COUNTS };
     }),
     activeOwner: async () => engine.owner,
+    discarded: async () => [],
     pause: note('pause', () => undefined),
     resume: note('resume', () => undefined),
     rows: note(

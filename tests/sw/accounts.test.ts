@@ -26,6 +26,7 @@ it('[W30, C11] nobody who signs in waits for a row whose lease has ended and who
     readCounts: async (owner) => (await store.ownerFacts(owner)).counts,
     flush: () => Promise.reject(new Error('nobody flushes here')),
     quiet: async () => undefined,
+    forget: async () => undefined,
   });
   await signIn('bob');
   expect(waits).toBe(0);

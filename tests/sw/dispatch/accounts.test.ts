@@ -252,6 +252,97 @@ describe('owners', () => {
     expect(entries.filter(({ outcome }) => outcome.type === 'discarded')).toHaveLength(130);
   });
 
+  it.each([{ active: 'bob' }, { active: undefined }])(
+    '[W16, W32] an owner who is not signed in is not discarded ($active is); nothing of it goes',
+    async ({ active }) => {
+      const world = await dispatchWorld();
+      await world.put('a');
+      await world.run(world.engine.signOut('ann', 'keep'));
+      if (active !== undefined) await world.run(world.engine.signIn(active));
+      const refusal = world.engine.signOut('ann', 'discard').catch((error: unknown) => error);
+      expect(await world.run(refusal)).toMatchObject({ code: 'signed_out', data: { owner: 'ann' } });
+      expect(await world.rows()).toHaveLength(1);
+      expect(await world.engine.activeOwner()).toBe(active);
+      expect(await world.engine.discarded()).toEqual([]);
+    },
+  );
+
+  it('[W16, W30] a late sign-out of the owner before leaves the one who is signed in alone', async () => {
+    const world = await dispatchWorld();
+    await world.put('a');
+    await world.run(world.engine.signOut('ann', 'keep'));
+    // A page that had no answer asks again.
+    expect(await world.run(world.engine.signOut('ann', 'keep'))).toMatchObject({ waiting: { queued: 1 } });
+    await world.run(world.engine.signIn('bob'));
+    const refusal = world.engine.signOut('ann', 'keep').catch((error: unknown) => error);
+    expect(await world.run(refusal)).toMatchObject({ code: 'signed_out' });
+    expect(await world.engine.activeOwner()).toBe('bob');
+  });
+
+  /** Killed with the first page of 64 gone. */
+  const killedInDiscard = async () => {
+    const world = await dispatchWorld();
+    for (let i = 0; i < 130; i++) await world.put(`t${i}`);
+    const held = world.store.holdNext('discard_owner');
+    void world.engine.signOut('ann', 'discard').catch(() => undefined);
+    await world.run(held.reached);
+    held.release();
+    const again = world.store.holdNext('discard_owner');
+    await world.run(again.reached);
+    const engine = await world.restart();
+    again.release();
+    expect((await world.rows()).length).toBeGreaterThan(0);
+    return { world, engine };
+  };
+
+  it.each([{ next: 'bob' }, { next: undefined }])(
+    '[W32, W11] the repeat of a discard whose host was killed goes on with it ($next is signed in by then)',
+    async ({ next }) => {
+      const { world, engine } = await killedInDiscard();
+      if (next !== undefined) await world.run(engine.signIn(next));
+      await world.run(engine.signOut('ann', 'discard'));
+      expect(await world.rows()).toEqual([]);
+      expect(await engine.activeOwner()).toBe(next);
+    },
+  );
+
+  it.each([{ active: 'bob' }, { active: undefined }])(
+    '[W32, W3] without a repeat the next host finishes what the person said ($active is signed in)',
+    async ({ active }) => {
+      const { world, engine } = await killedInDiscard();
+      if (active !== undefined) await world.run(engine.signIn(active));
+      await world.run(engine.flushActive('start'));
+      await world.clock.advance(1_000);
+      expect(await world.rows()).toEqual([]);
+      expect(await engine.discarded()).toEqual(['ann']);
+    },
+  );
+
+  it('[W32] signing in again finds nothing of what was discarded, and what is saved then stays', async () => {
+    const { world, engine } = await killedInDiscard();
+    await world.run(engine.signIn('ann'));
+    expect(await world.rows()).toEqual([]);
+    expect(await engine.discarded()).toEqual([]);
+    await world.put('new');
+    await world.run(world.restart().then((next) => next.signIn('ann')));
+    expect(await world.rows()).toHaveLength(1);
+  });
+
+  it('[W32] a host that is still discarding does not touch what the owner saves after signing in again', async () => {
+    const world = await dispatchWorld();
+    await world.put('a');
+    const other = await world.start();
+    const held = world.store.holdNext('discard_owner');
+    const out = other.engine.signOut('ann', 'discard');
+    await world.run(held.reached);
+    await world.run(world.engine.signIn('ann'));
+    expect(await world.rows()).toEqual([]);
+    const { id } = await world.put('a');
+    held.release();
+    await world.run(out);
+    expect((await world.rows()).map((row) => row.id)).toEqual([id]);
+  });
+
   it('[W32] flush first reports what left and what did not', async () => {
     const world = await dispatchWorld();
     await world.put('a');

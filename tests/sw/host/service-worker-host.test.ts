@@ -13,10 +13,7 @@ const ORIGIN = 'https://app.test';
 
 const NO_RECORD: SyncRecord = { read: async () => undefined, write: async () => undefined };
 
-function worker(
-  overrides: Partial<Engine> = {},
-  { hasSync = true, hangs = false, record = NO_RECORD } = {},
-) {
+function worker(overrides: Partial<Engine> = {}, { hasSync = true, hangs = false, record = NO_RECORD } = {}) {
   const clock = createManualClock();
   const engine = createFakeEngine(overrides);
   const registered: string[] = [];
