@@ -39,7 +39,9 @@ export async function composeAgain(
   const { content = row, taken, failed } = await foldIntents(deps, row, fold, edited);
   const expectedRevision = edited?.expectedRevision ?? revision;
   const { bodyDigest, bodySize } = content;
-  const id = await deriveId(digest, row.id, expectedRevision, bodyDigest);
+  // From the edit as it was given, so that its repeat is known by the id alone, whatever was folded under it (R9).
+  const made = edited ?? { expectedRevision, bodyDigest };
+  const id = await deriveId(digest, row.id, made.expectedRevision, made.bodyDigest);
   const requestHash = await hashRequest(digest, { kind, target, expectedRevision, bodyDigest, after });
   const bodyId = 'body' in content ? id : content.bodyId;
   change.write.push({

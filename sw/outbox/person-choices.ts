@@ -11,13 +11,14 @@ import type { Key } from '../../shared/key.ts';
 import type { OutcomeEnd } from '../../shared/outcome.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
 import { admitBody, copyBody, MAX_BODY_BYTES } from './admit-body.ts';
-import { mergeOf } from './admitted-command.ts';
 import { type Change, commitChange, createChange, endRow, takeIn } from './change.ts';
 import { findFamily, hasBody, schemaOf } from './check-command.ts';
 import { composeAgain, type EditedBody } from './compose-again.ts';
+import { deriveId } from './derive-id.ts';
 import { answerFollowed, type EnqueueDeps, type Round } from './enqueue.ts';
 import { type FollowedId, followId, settledBy } from './follow-id.ts';
 import { readDependants } from './gather-rows.ts';
+import { hashRequest } from './hash-request.ts';
 import type { CallOptions, PersonChoices } from './outbox-calls.ts';
 import {
   planAgain,
@@ -133,23 +134,37 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: T
       async () => {
         const followed = await followId(store, owner, id);
         if (followed.type === 'unknown') throw unknownRow(id);
-        if (admitted && isOtherEdit(followed, await admitted))
-          throw new IdentityConflictError(`${id} was sent again with other content`, { id });
+        if (admitted && (await isOtherEdit(id, followed, await admitted))) throw otherEdit(id);
         return answerFollowed(store, followed);
       },
     );
   }
 
-  /** A repeat finds its own edit in the row that took over; the edit of another page must not go unsaid. */
-  function isOtherEdit({ via, ...followed }: FollowedId, { bodyDigest }: EditedBody): boolean {
-    if (followed.type !== 'row' || via.length > 1) return false;
-    const { row } = followed;
-    // Intents may have been folded over the edit of a creation (R29).
-    const folds = row.kind === 'create' && mergeOf(findFamily(deps.families, row.family)) !== undefined;
-    return !folds && row.bodyDigest !== bodyDigest;
+  /**
+   * A repeat is known by what stands for it: the id made from its own content, or the request that has ended. An edit
+   * of another page must not go unsaid, whatever has become of the row since.
+   */
+  async function isOtherEdit(id: string, followed: FollowedId, edited: EditedBody): Promise<boolean> {
+    const [entry] = await store.findEnds([id]);
+    // As whoever came first heard it (R29).
+    if (entry?.end === 'dropped') return false;
+    const { bodyDigest, expectedRevision } = edited;
+    if (entry?.by !== undefined) {
+      const isOwn =
+        followed.type === 'row' && followed.via.length === 1 && followed.row.bodyDigest === bodyDigest;
+      return !isOwn && entry.by !== (await deriveId(deps.digest, id, expectedRevision, bodyDigest));
+    }
+    const row = (await store.findOutcome(id))?.outcome.row;
+    return (
+      row === undefined || entry?.requestHash !== (await hashRequest(deps.digest, { ...row, ...edited }))
+    );
   }
 
-  async function admitEdited(row: Row, copy: unknown, limitMs: number): Promise<EditedBody> {
+  async function admitEdited(
+    row: Pick<Row, 'family' | 'kind'>,
+    copy: unknown,
+    limitMs: number,
+  ): Promise<EditedBody> {
     const family = findFamily(deps.families, row.family);
     if (!family || !hasBody(row.kind) || copy === undefined)
       throw new InvalidCommandError(`A ${row.kind} cannot be given this body`, { path: 'body' });
@@ -188,10 +203,12 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: T
       const copy = copyBody(edited.body);
       const { expectedRevision } = edited;
       const followed = await followId(store, owner, id);
-      const row = followed.type === 'row' ? followed.row : undefined;
+      if (followed.type === 'unknown') throw unknownRow(id);
+      const row = followed.type === 'row' ? followed.row : (await store.findOutcome(id))?.outcome.row;
+      if (row === undefined) throw otherEdit(id);
       const limitMs = Math.max(1, deadlineOf(options) - clock.now());
-      const admitted = row && admitEdited(row, copy, limitMs).then((body) => ({ ...body, expectedRevision }));
-      admitted?.catch(() => undefined);
+      const admitted = admitEdited(row, copy, limitMs).then((body) => ({ ...body, expectedRevision }));
+      admitted.catch(() => undefined);
       return again(owner, id, options, admitted);
     },
   };
@@ -226,6 +243,10 @@ function strayKey(owner: string, id: string): Key {
 
 function unknownRow(id: string): UnknownRowError {
   return new UnknownRowError(`No row has the id ${id}`, { id });
+}
+
+function otherEdit(id: string): IdentityConflictError {
+  return new IdentityConflictError(`${id} was sent again with other content`, { id });
 }
 
 function wrongState(row: Row, { instead }: WrongState): WrongStateError {

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import {
+  IdentityConflictError,
   InvalidBodyError,
   InvalidCommandError,
   OvertakenError,
@@ -499,4 +500,71 @@ it('[R34] an edit of a row that another edit has replaced is refused, never drop
   expect(again.row?.id).toBe(first.row?.id);
   await expect(outbox.recover('ann', 'u1', { body: { v: 'two' } })).rejects.toThrow();
   expect(await body((await rows())[0])).toEqual({ v: 'one' });
+});
+
+describe('an edit of a row that is stored no more', () => {
+  const one = { body: { v: 'one' } };
+  const two = { body: { v: 'two' } };
+
+  async function replaced(): Promise<OutboxFixture & { readonly by: string }> {
+    const fixture = await outboxFixture();
+    await fixture.enqueue({ id: 'u1' });
+    await within(fixture, 'u1', 'blocked refused');
+    const { row } = await fixture.outbox.recover('ann', 'u1', one);
+    return { ...fixture, by: row?.id ?? '' };
+  }
+
+  it('[R9, R34] is refused where it is another than the one that the server has', async () => {
+    const { outbox, accept, by, everything } = await replaced();
+    await accept(by);
+    const before = await everything();
+    expect(await outbox.recover('ann', 'u1', one)).toMatchObject({
+      action: 'existing',
+      settled: { type: 'uploaded', id: by, via: ['u1'] },
+    });
+    await expect(outbox.recover('ann', 'u1', two)).rejects.toThrow(IdentityConflictError);
+    await expect(outbox.recover('ann', 'u1', { ...one, expectedRevision: 9 })).rejects.toThrow(
+      IdentityConflictError,
+    );
+    expect(await everything()).toEqual(before);
+  });
+
+  it('[R9, R34] is refused also where the row that took over has been replaced itself', async () => {
+    const fixture = await replaced();
+    await within(fixture, fixture.by, 'blocked refused');
+    const { row } = await fixture.outbox.recover('ann', fixture.by, { body: { v: 'later' } });
+    expect((await fixture.outbox.recover('ann', 'u1', one)).row?.id).toBe(row?.id);
+    await expect(fixture.outbox.recover('ann', 'u1', two)).rejects.toThrow(IdentityConflictError);
+  });
+
+  it('[R9, R29] is known again where intents were folded under it', async () => {
+    const { enqueue, outbox, change, clock, rows, body } = await outboxFixture();
+    await enqueue({ id: 'c1', family: 'note', kind: 'create', body: { a: 1 } });
+    await change('c1', CONDITIONS['in flight'](clock.now()));
+    await enqueue({ id: 'u2', family: 'note', target: C1, body: { b: 1 } });
+    await change('c1', CONDITIONS['blocked refused'](clock.now()));
+    const { row } = await outbox.recover('ann', 'c1', one);
+    expect(await body(row)).toEqual({ a: 1, b: 1, v: 'one' });
+    expect((await outbox.recover('ann', 'c1', one)).row?.id).toBe(row?.id);
+    await expect(outbox.recover('ann', 'c1', two)).rejects.toThrow(IdentityConflictError);
+    expect(await rows()).toHaveLength(1);
+  });
+
+  it('[R9, R29] is told that it was dropped, as often as it asks', async () => {
+    const { enqueue, outbox, change, clock } = await outboxFixture();
+    await enqueue({ id: 'c1', kind: 'create' });
+    await change('c1', CONDITIONS['in flight'](clock.now()));
+    await enqueue({ id: 'd1', kind: 'delete', target: C1 });
+    await change('c1', CONDITIONS['blocked refused'](clock.now()));
+    expect(await outbox.recover('ann', 'c1', one)).toMatchObject({ action: 'dropped' });
+    expect(await outbox.recover('ann', 'c1', one)).toMatchObject({ settled: { type: 'dropped' } });
+  });
+
+  it('[R9, R34] is refused where the row itself was accepted meanwhile, unless it says the same', async () => {
+    const { enqueue, outbox, accept } = await outboxFixture();
+    await enqueue({ id: 'c1', kind: 'create', ...one });
+    await accept('c1');
+    expect(await outbox.recover('ann', 'c1', one)).toMatchObject({ settled: { type: 'uploaded' } });
+    await expect(outbox.recover('ann', 'c1', two)).rejects.toThrow(IdentityConflictError);
+  });
 });
