@@ -90,6 +90,7 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
   const outbox = createOutbox({ ...shared, ready: () => witness.ready('brief') });
   const acknowledger = createAcknowledger({
     ...shared,
+    host: () => host,
     patienceMs: PATIENCE_MS,
     onWaiting: (row, waits) => dispatcher.noteWaiting(row, waits),
   });

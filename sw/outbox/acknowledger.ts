@@ -65,6 +65,8 @@ export interface Acknowledger {
 }
 
 export interface AcknowledgerDeps extends PrepareDeps {
+  /** This host's id, which its outcomes carry. */
+  readonly host: () => string;
   readonly store: RowStore;
   readonly clock: Clock;
   /** The lease of a row's family, in ms. */
@@ -138,12 +140,11 @@ export function createAcknowledger(deps: AcknowledgerDeps): Acknowledger {
               };
             return { type: 'nothing', reason: planned.type === 'nothing' ? planned.reason : planned.type };
           }
-          const [result] = await store.commit([planned.commit]);
-          if (result?.type === 'committed') {
-            const { outcomes, commit } = planned;
-            return { type: 'committed', outcomes, commit, result };
-          }
-          material = afterMiss(material, planned.commit, result);
+          planned = signed(planned);
+          const { outcomes, commit } = planned;
+          const [result] = await store.commit([commit]);
+          if (result?.type === 'committed') return { type: 'committed', outcomes, commit, result };
+          material = afterMiss(material, commit, result);
         } catch (error) {
           if (planned?.type === 'commit') unknown = planned;
           material = undefined;
@@ -193,8 +194,20 @@ export function createAcknowledger(deps: AcknowledgerDeps): Acknowledger {
     };
   }
 
-  /** A commit of unknown end that the store now shows: its row stands as it was to be written, or has ended. */
+  type Planned = Extract<Plan, { readonly type: 'commit' }>;
+  function signed({ commit, ...plan }: Planned): Planned {
+    const outcomes = commit.outcomes.map((draft) => ({ ...draft, host: deps.host() }));
+    return { ...plan, commit: { ...commit, outcomes } };
+  }
+
+  /** A commit of unknown end that the store now shows: what it told, or its row as it was to be written, or gone. */
   async function hasLanded(commit: Commit, row: Row, rows: readonly Row[]): Promise<boolean> {
+    const [mine] = commit.outcomes;
+    if (mine) {
+      // C11: another host may have heard the same of it; it is told once, by whoever came first.
+      const told = await store.findOutcome(mine.outcome.row.id);
+      return told?.outcome.type === mine.outcome.type && told.host === mine.host;
+    }
     const stored = rows.find(({ id }) => id === row.id);
     if (stored)
       return commit.write.some(

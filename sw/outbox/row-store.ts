@@ -51,6 +51,13 @@ export type IdNote = IdEntry;
 export interface OutcomeDraft {
   readonly outcome: Outcome;
   readonly requestHash: string;
+  /** Who tells it: of two hosts with the same answer to a row, one is the first (C11). Kept in the store. */
+  readonly host?: string | undefined;
+}
+
+/** A journalled outcome, and who told it. */
+export interface ToldOutcome extends JournalEntry {
+  readonly host?: string | undefined;
 }
 
 /** A small fact in `meta` that is written in the same transaction (D3, D5, D29, D33). `value: undefined` removes it. */
@@ -198,7 +205,7 @@ export interface RowStore {
   /** The newest end known of a line. */
   findEndOfOrigin(origin: string): Promise<IdEntry | undefined>;
   /** The newest journalled outcome of an id, while the journal holds it. */
-  findOutcome(id: string): Promise<JournalEntry | undefined>;
+  findOutcome(id: string): Promise<ToldOutcome | undefined>;
   readJournal(
     owner: string,
     after: { readonly epoch: string; readonly n: number } | undefined,

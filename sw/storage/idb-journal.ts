@@ -3,7 +3,7 @@
  * few dozen records, not two thousand.
  */
 import type { IdEntry, JournalEntry } from '../../shared/outcome.ts';
-import type { JournalPage } from '../outbox/row-store.ts';
+import type { JournalPage, ToldOutcome } from '../outbox/row-store.ts';
 import { tried } from './idb-request.ts';
 import { ownerIn, putState, readState } from './idb-state.ts';
 import {
@@ -64,10 +64,9 @@ export async function findEndsOf(transaction: IDBTransaction, name: string): Pro
 export async function findOutcomeOf(
   transaction: IDBTransaction,
   id: string,
-): Promise<JournalEntry | undefined> {
+): Promise<ToldOutcome | undefined> {
   const chunks = await readChunks<JournalChunk>(transaction.objectStore(JOURNAL).index(NAMES).getAll(id));
-  const entry = chunks.flatMap(({ entries }) => entries).findLast(({ outcome }) => outcome.row.id === id);
-  return entry && entryOf(entry);
+  return chunks.flatMap(({ entries }) => entries).findLast(({ outcome }) => outcome.row.id === id);
 }
 
 export async function readJournalPage(

@@ -2,7 +2,7 @@
 import type { IdEntry } from '../../shared/outcome.ts';
 import type { Row } from '../../shared/row.ts';
 import { encodeRow, mergeRow } from '../../shared/row-codec.ts';
-import type { Commit, RowDraft } from '../outbox/row-store.ts';
+import type { Commit, RowDraft, ToldOutcome } from '../outbox/row-store.ts';
 import { sameRow, sameRows } from '../outbox/same-row.ts';
 
 export interface Aftermath {
@@ -10,12 +10,14 @@ export interface Aftermath {
   readonly rows: readonly Row[];
   /** Ends known of the ids it was to write or to end, the newest of each last. */
   readonly ends: readonly IdEntry[];
+  /** The newest outcome journalled of each id it was to tell of. */
+  readonly told?: readonly ToldOutcome[] | undefined;
 }
 
 /** `applied`: it landed. `not_applied`: it did not, and may be tried again. `stale`: something else did. */
 export type Verdict = 'applied' | 'not_applied' | 'stale';
 
-export function judgeCommit(commit: Commit, { rows, ends }: Aftermath): Verdict {
+export function judgeCommit(commit: Commit, { rows, ends, told = [] }: Aftermath): Verdict {
   const isUntouched = sameRows(rows, commit.expected);
   const doesNothing = commit.write.length === 0 && commit.remove.length === 0;
   if (doesNothing) return isUntouched ? 'not_applied' : 'stale';
@@ -29,9 +31,11 @@ export function judgeCommit(commit: Commit, { rows, ends }: Aftermath): Verdict 
   };
   const isRemoved = (id: string): boolean => written.has(id) || !byId.has(id);
   // A row that is gone may have ended otherwise meanwhile: sent and accepted, say, and not cancelled.
-  const endedOtherwise = commit.outcomes.some(({ outcome: { type, row } }) => {
+  const endedOtherwise = commit.outcomes.some(({ outcome: { type, row }, host }) => {
     const last = commit.remove.includes(row.id) ? ends.findLast(({ id }) => id === row.id) : undefined;
-    return last !== undefined && last.end !== type;
+    if (last !== undefined && last.end !== type) return true;
+    // Another host has heard the same of it, and was the first to say so (C11).
+    return told.some(({ outcome, host: by }) => outcome.row.id === row.id && by !== host);
   });
   if (!endedOtherwise && commit.write.every(isWritten) && commit.remove.every(isRemoved)) return 'applied';
   return isUntouched ? 'not_applied' : 'stale';

@@ -17,6 +17,7 @@ import {
   type FactWrite,
   type OwnerCounts,
   type RowDraft,
+  type ToldOutcome,
 } from '../outbox/row-store.ts';
 import { sameContent, sameRows } from '../outbox/same-row.ts';
 
@@ -49,7 +50,7 @@ export interface Place {
   readonly seq: number;
 }
 
-export interface StoredEntry extends JournalEntry {
+export interface StoredEntry extends ToldOutcome {
   readonly requestHash: string;
 }
 

@@ -241,8 +241,7 @@ export function createMemoryRowStore(
     },
     async findOutcome(id) {
       await turn();
-      const found = entriesBy('id', id).at(-1);
-      return found && entryOf(found);
+      return structuredClone(entriesBy('id', id).findLast(({ outcome }) => outcome.row.id === id));
     },
     async readJournal(owner, after, limit) {
       await turn();

@@ -85,13 +85,14 @@ export function createCommitRunner(deps: CommitRunnerDeps): CommitCall {
       ]);
       const byId = new Map(records.flatMap(readableRows).map((row) => [row.id, row]));
       const rows = [...byId.values()].sort(bySeq);
-      const verdict = judgeCommit(commit, { rows, ends: ends.flat() });
+      const told = outcomes.flatMap((entry) => entry ?? []);
+      const verdict = judgeCommit(commit, { rows, ends: ends.flat(), told });
       if (verdict === 'not_applied') return undefined;
       if (verdict === 'stale') return { type: 'stale', reason: 'rows', rows };
       return {
         type: 'committed',
         rows: commit.write.flatMap(({ id }) => byId.get(id) ?? []),
-        entries: outcomes.flatMap((entry) => entry ?? []),
+        entries: told.map(({ n, at, outcome }) => ({ n, at, outcome })),
         generation: record.generation,
         counts: record.counts,
       };

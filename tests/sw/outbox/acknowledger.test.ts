@@ -36,18 +36,21 @@ async function outbox(
   const store = createMemoryRowStore({ clock, ids: { uuid: () => 'epoch' } });
   await store.writeFacts([{ name: ['active_owner'], value: OWNER }], 'relaxed');
   const waiting: [string, boolean][] = [];
-  const acknowledger = createAcknowledger({
-    store,
-    clock,
-    timers: clock,
-    digest: { sha256: async (bytes) => sha256(bytes) },
-    families: options.families ?? { workout: record() },
-    prepareSuccessor: () => options.prepare,
-    appLimitMs: options.appLimitMs ?? 1_000,
-    leaseMs: () => LEASE_MS,
-    patienceMs: 20_000,
-    onWaiting: (row, waits) => waiting.push([row.id, waits]),
-  });
+  const ackOf = (host: string) =>
+    createAcknowledger({
+      host: () => host,
+      store,
+      clock,
+      timers: clock,
+      digest: { sha256: async (bytes) => sha256(bytes) },
+      families: options.families ?? { workout: record() },
+      prepareSuccessor: () => options.prepare,
+      appLimitMs: options.appLimitMs ?? 1_000,
+      leaseMs: () => LEASE_MS,
+      patienceMs: 20_000,
+      onWaiting: (row, waits) => waiting.push([row.id, waits]),
+    });
+  const acknowledger = ackOf('host-a');
 
   async function commit(part: Partial<Commit>): Promise<readonly Row[]> {
     const keys =
@@ -86,6 +89,8 @@ async function outbox(
     clock,
     store,
     acknowledger,
+    /** Another host's, over the same store. */
+    other: ackOf('host-b'),
     waiting,
     commit,
     put,
@@ -231,6 +236,42 @@ describe('a store that fails', () => {
     box.store.failNext({ reason: 'acknowledge', error, landed: true });
     const end = await box.clock.until(box.accept(attempt));
     expect(end).toMatchObject({ type: 'committed', outcomes: [{ type: 'committed' }] });
+    expect(await box.outcomes()).toEqual([`${row.id} committed`]);
+  });
+
+  it('[C11, S11] does not take the acceptance of another host for its own', async () => {
+    const box = await outbox();
+    const row = await box.first(rowFixture());
+    const attempt = await box.claim(row);
+    box.store.failNext({ reason: 'acknowledge', error });
+    const accepting = box.accept(attempt);
+    await box.clock.settle();
+    const taken = await box.claim(attempt.claimed, {
+      host: 'host-b',
+      goneHosts: new Set([attempt.claimed.claim?.host ?? '']),
+    });
+    const receipt = receiptFor(taken.claimed);
+    expect(await box.other.acknowledge(taken, { type: 'accepted', receipt })).toMatchObject({
+      type: 'committed',
+    });
+    expect(await box.clock.until(accepting)).toEqual({ type: 'nothing', reason: 'gone' });
+    expect(await box.outcomes()).toEqual([`${row.id} committed`]);
+  });
+
+  it('[C11, S11] nor the receipt that another host has noted', async () => {
+    const box = await outbox();
+    const row = await box.first(rowFixture());
+    const attempt = await box.claim(row);
+    const gone = new Set([attempt.claimed.claim?.host ?? '']);
+    await box.claim(attempt.claimed, { host: 'host-c', goneHosts: gone });
+    box.store.failNext({ reason: 'note_receipt', error });
+    const noting = box.accept(attempt);
+    await box.clock.settle();
+    const receipt = receiptFor(attempt.claimed);
+    expect(await box.other.acknowledge(attempt, { type: 'accepted', receipt })).toMatchObject({
+      type: 'committed',
+    });
+    expect(await box.clock.until(noting)).toEqual({ type: 'nothing', reason: 'noted_already' });
     expect(await box.outcomes()).toEqual([`${row.id} committed`]);
   });
 

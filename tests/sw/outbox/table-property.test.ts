@@ -63,7 +63,7 @@ const FAILURE = { class: 'transient', code: 'lost' } as const;
 async function run({ family, resource, steps }: World): Promise<void> {
   const fixture = await outboxFixture();
   const { outbox, store, clock, deps } = fixture;
-  const acknowledger = createAcknowledger({ ...deps, patienceMs: 20_000 });
+  const acknowledger = createAcknowledger({ ...deps, host: () => 'h', patienceMs: 20_000 });
   const patches = family === 'note';
   const start: Resource = { body: resource, revision: resource ? 1 : 0 };
   let server = start;

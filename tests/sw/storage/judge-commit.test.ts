@@ -118,3 +118,15 @@ it('[S11, R35] a removal whose end went unseen is not taken for done where its r
   expect(judgeCommit(cancel, of('committed'))).toBe('stale');
   expect(judgeCommit(cancel, of('cancelled'))).toBe('applied');
 });
+
+it('[S11, C11] nor for its own where another host has told the same end', () => {
+  const [told] = [outcomeOf(row, { type: 'already_gone' })];
+  const accept = commitOf([], [row], { remove: [row.id], outcomes: [{ ...told, host: 'a' }] });
+  const by = (host: string | undefined) => ({
+    rows: [],
+    ends: [{ ...end, id: row.id, end: 'already_gone' as const }],
+    told: [{ n: 1, at: 0, outcome: told.outcome, host }],
+  });
+  expect(judgeCommit(accept, by('b'))).toBe('stale');
+  expect(judgeCommit(accept, by('a'))).toBe('applied');
+});
