@@ -3,7 +3,7 @@
  * table as the older command against rows that already aim at the server's id. Pure.
  */
 import { type Key, sameKey } from '../../shared/key.ts';
-import { keyOf, type Row } from '../../shared/row.ts';
+import { isIntent, keyOf, type Row } from '../../shared/row.ts';
 import { blockedDraft, outcomeOf, replacesOf } from './attempt.ts';
 import type { Material, PreparedRequest } from './material.ts';
 import type { BodyWrite, OutcomeDraft, RowDraft } from './row-store.ts';
@@ -79,7 +79,10 @@ export function planConversion(
     }
     const { request } = preparation;
     const key = { ...keyOf(intent), target: request.target };
-    const place = placeAmong(intent, laterRows(intent, key, material), context);
+    const place = placeAmong(intent, laterRows(intent, key, material), {
+      ...context,
+      isPassed: (edit) => intents.some((other) => isBetween(other, intent, edit, material)),
+    });
     switch (place.type) {
       case 'write':
         makesIds = true;
@@ -130,11 +133,21 @@ type Place =
   | { readonly type: 'swallowed'; readonly by: Row; readonly as: 'replaced' | 'merged' }
   | { readonly type: 'fold'; readonly over: Row };
 
+/** Whether `other` will stand behind `intent`, and not behind `edit`, which it may be itself. */
+function isBetween(other: Row, intent: Row, edit: Row, material: Material): boolean {
+  if (other.seq <= intent.seq || other.seq > edit.seq) return false;
+  return keysOfConversion([other], material).some((key) => sameKey(key, keyOf(edit)));
+}
+
 /** The replace table with the prepared row as the older command (C21). */
 function placeAmong(
   intent: Row,
   later: readonly Row[],
-  context: StandingContext & { readonly foldsBodies: (family: string) => boolean },
+  context: StandingContext & {
+    readonly foldsBodies: (family: string) => boolean;
+    /** Another intent becomes a row between this one and the edit. */
+    readonly isPassed: (edit: Row) => boolean;
+  },
 ): Place {
   const left = later.find((row) => isResultUnknown(standingOf(row, context)));
   const written: Place = { type: 'write', overtakenBy: left?.origin };
@@ -152,8 +165,8 @@ function placeAmong(
   );
   if (!edit) return written;
   if (!context.foldsBodies(intent.family)) return { type: 'swallowed', by: edit, as: 'replaced' };
-  // R36: older values must not come back on top of a patch that left in between.
-  return left && left.seq < edit.seq ? written : { type: 'fold', over: edit };
+  // R36: older values must not come back on top of a patch that has left, or that leaves before the edit.
+  return left || isIntent(edit) || context.isPassed(edit) ? written : { type: 'fold', over: edit };
 }
 
 function convertedDraft(intent: Row, request: PreparedRequest): RowDraft {

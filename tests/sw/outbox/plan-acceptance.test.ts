@@ -297,6 +297,48 @@ describe('intents of an accepted creation', () => {
       expect(commit.write).toMatchObject([{ id: 'p1', overtakenBy: 'os' }]);
     });
 
+    it('[C21, R36] and are not folded over a refused patch that a later one has overtaken', () => {
+      const refused = onServer({ state: 'blocked', blockedCode: 'rejected' });
+      const rows = [creation, intent, refused, onServer({ id: 's2', origin: 'os2', seq: 10, doubt: true })];
+      const commit = commitOf(accept(creation, material(rows), patches));
+      expect(commit.write).toMatchObject([{ id: 'p1', overtakenBy: 'os2' }]);
+    });
+
+    describe('of which two wait for the same receipt', () => {
+      const first = rowFixture({ id: 'd1', origin: 'd1', seq: 5, target, after: ['c1'] });
+      const second = rowFixture({ id: 'd2', origin: 'd2', seq: 6, target, after: ['c1'] });
+      const awaited = { ...creation, awaited: true };
+      const both = (rows: readonly Row[]): Material => ({
+        ...material([awaited, first, second, ...rows]),
+        waiting: [first, second],
+        prepared: new Map([
+          ...prepared(first, { type: 'prepared', request: { ...request, id: 'p1' } }),
+          ...prepared(second, { type: 'prepared', request: { ...request, id: 'p2' } }),
+        ]),
+      });
+
+      it('[C21, R36] the last one is folded, and the one before it leaves by itself, in its place', () => {
+        const needs = accept(awaited, both([onServer()]), patches);
+        expect(needs).toMatchObject({ type: 'needs', fold: [{ intent: { id: 'd2' }, later: { id: 's1' } }] });
+        const folded = { ...request, id: 'f1', requestHash: 'hf', bodyId: 'f1' };
+        const folds = new Map([['d2', { type: 'folded', over: 's1', request: folded } as const]]);
+        const commit = commitOf(accept(awaited, { ...both([onServer()]), folds }, patches));
+        expect(commit.write).toMatchObject([
+          { id: 'p1', seq: 5 },
+          { id: 'f1', seq: 9, replaces: ['d2', 's1'] },
+        ]);
+        expect(commit.remove).toEqual(['c1', 'd1', 'd2', 's1']);
+      });
+
+      it('[C21, R36] neither is folded over the other, which is about to go', () => {
+        const commit = commitOf(accept(awaited, both([]), patches));
+        expect(commit.write).toMatchObject([
+          { id: 'p1', seq: 5 },
+          { id: 'p2', seq: 6 },
+        ]);
+      });
+    });
+
     it('[C21] and a delete is one with a later delete', () => {
       const removal = { ...intent, kind: 'delete' } as const;
       const commit = commitOf(
