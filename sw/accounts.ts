@@ -11,8 +11,9 @@ import { keyOf, type Row } from '../shared/row.ts';
 import type { Clock, HostLocks, Timers } from './environment.ts';
 import { outcomeOf } from './outbox/attempt.ts';
 import { findGoneHosts } from './outbox/host-id.ts';
+import { idNoteOf } from './outbox/plan-acceptance.ts';
 import { type Commit, FACTS, type FactWrite, type RowStore } from './outbox/row-store.ts';
-import { isInFlight } from './outbox/standing.ts';
+import { isInFlight, isNoted } from './outbox/standing.ts';
 
 export interface Accounts {
   activeOwner(): Promise<string | undefined>;
@@ -168,7 +169,9 @@ function discardCommit(rows: readonly Row[]): Commit {
     expected: rows,
     write: [],
     remove: rows.map(({ id }) => id),
-    outcomes: rows.map((row) => outcomeOf(row, { type: 'discarded' })),
+    outcomes: rows.filter((row) => !isNoted(row)).map((row) => outcomeOf(row, { type: 'discarded' })),
+    // C11: the server has these, and that was told when it was noted.
+    ids: rows.filter(isNoted).map(idNoteOf),
     durability: 'relaxed',
   };
 }

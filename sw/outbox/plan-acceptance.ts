@@ -126,7 +126,8 @@ export function endOf(acceptance: Pick<Acceptance, 'row' | 'receipt' | 'duplicat
   } as const;
 }
 
-function idNoteOf(row: Row): IdNote {
+/** A row whose outcome was told when its receipt was noted (C11). */
+export function idNoteOf(row: Row): IdNote {
   const { owner, family, target } = row;
   return {
     id: row.id,
