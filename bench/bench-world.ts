@@ -46,8 +46,9 @@ export interface BenchWorld {
 const html = (script: string): string =>
   `<!doctype html><meta charset="utf-8"><title>bench</title><script src="${script}"></script>`;
 
-export async function openBenchWorld(): Promise<BenchWorld> {
-  const source = (file: string) => buildFixture({ entry: { file }, minify: true });
+/** `minify: false` keeps names for profiles. */
+export async function openBenchWorld({ minify = true } = {}): Promise<BenchWorld> {
+  const source = (file: string) => buildFixture({ entry: { file }, minify });
   const [outboxPage, outboxWorker, peersPage, peersWorker] = await Promise.all(
     ['page/outbox.ts', 'worker/outbox.ts', 'page/peers.ts', 'worker/peers.ts'].map((file) =>
       source(`bench/${file}`),

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import type { BenchWorld } from './bench-world.ts';
 import { fill } from './measure-drains.ts';
 
-interface Profile {
+export interface Profile {
   readonly nodes: readonly {
     readonly id: number;
     readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
@@ -29,7 +29,7 @@ export async function profileDrain(world: BenchWorld, rows: number, file: string
   printHottest(profile);
 }
 
-function printHottest({ nodes, samples, timeDeltas }: Profile): void {
+export function printHottest({ nodes, samples, timeDeltas }: Profile): void {
   const names = new Map(
     nodes.map(({ id, callFrame }) => [
       id,

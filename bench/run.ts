@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: real Chromium, everything side by side in one run. `-- --short` takes under three minutes and
- * writes nothing that is kept; `-- --profile` shows where a drain's time goes; `-- --only=drains,counts` takes parts.
+ * writes nothing that is kept; `-- --profile` shows where a drain's time goes, `-- --profile=enqueue` a save's; `-- --only=drains,counts` takes parts.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
@@ -14,6 +14,7 @@ import { measureEnqueues } from './measure-enqueues.ts';
 import { measureMemory } from './measure-memory.ts';
 import { measurePeers } from './measure-peers.ts';
 import { profileDrain } from './profile-drain.ts';
+import { profileEnqueue } from './profile-enqueue.ts';
 
 /** Bundle sizes in KB by their ids, measured by the caller. */
 export type Sizes = Readonly<Record<string, number>>;
@@ -63,9 +64,14 @@ export async function runBench({ arguments: args, sizes, keptFile, otherFile }: 
     .find((arg) => arg.startsWith('--only='))
     ?.slice('--only='.length)
     .split(',');
-  const world = await openBenchWorld();
+  const isProfile = args.some((arg) => arg.startsWith('--profile'));
+  const world = await openBenchWorld({ minify: !isProfile });
   const samples = createSamples();
   try {
+    if (args.includes('--profile=enqueue')) {
+      await profileEnqueue(world);
+      return;
+    }
     if (args.includes('--profile')) {
       await profileDrain(world, 2_000, otherFile.replace('.json', '.cpuprofile'));
       return;

@@ -15,7 +15,16 @@ export interface Counts {
 
 export type OutboxOp =
   /** From now on, and until the worker stops, operations are counted, which costs time. `full`: what a whole read answers. */
-  { readonly op: 'count'; readonly full: number } | { readonly op: 'counts' };
+  | { readonly op: 'count'; readonly full: number }
+  | { readonly op: 'counts' }
+  /** Marks made since it was asked last; making them begins with the first time. */
+  | { readonly op: 'trace' };
+
+/** One step of a call, by the clock that pages and workers share, in ms. */
+export interface Mark {
+  readonly at: number;
+  readonly what: string;
+}
 
 export interface PeerOp {
   readonly op: 'ping' | 'bare' | 'workbox';

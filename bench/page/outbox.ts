@@ -5,8 +5,8 @@ import type { Outbox } from '../../client/outbox.ts';
 import { emptySnapshot } from '../../client/view-snapshot.ts';
 import { channelName, type HostFacts, type ViewRow } from '../../shared/protocol.ts';
 import { definition, makeItem, OWNER, ROW_BYTES } from '../common/definition.ts';
-import type { Counts, OutboxOp } from '../common/worker-calls.ts';
-import { seedRows } from './seed-rows.ts';
+import type { Counts, Mark, OutboxOp } from '../common/worker-calls.ts';
+import { commitEach, seedRows } from './seed-rows.ts';
 
 type BenchOutbox = Outbox<typeof definition.families>;
 
@@ -39,11 +39,13 @@ function listen(): void {
   };
 }
 
-async function ask(call: OutboxOp): Promise<Counts | undefined> {
+async function ask(call: { readonly op: 'trace' }): Promise<readonly Mark[] | undefined>;
+async function ask(call: OutboxOp): Promise<Counts | undefined>;
+async function ask(call: OutboxOp): Promise<unknown> {
   const registration = await navigator.serviceWorker.ready;
   const { port1, port2 } = new MessageChannel();
-  const answer = new Promise<Counts | undefined>((resolve) => {
-    port1.onmessage = ({ data }) => resolve(data as Counts | undefined);
+  const answer = new Promise<unknown>((resolve) => {
+    port1.onmessage = ({ data }) => resolve(data);
   });
   registration.active?.postMessage(call, [port2]);
   return await answer;
@@ -67,6 +69,23 @@ const api = {
     const samples: number[] = [];
     for (let i = 0; i < count; i++) samples.push(await timed(() => create(ROW_BYTES)));
     return samples;
+  },
+  /** One at a time, with pauses between them: what the worker did for each, and when it began and ended here. */
+  async traceEnqueues(count: number, pauseMs: number): Promise<readonly (readonly Mark[])[]> {
+    await ask({ op: 'trace' });
+    const calls: (readonly Mark[])[] = [];
+    for (let i = 0; i < count; i++) {
+      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      const marks = (await ask({ op: 'trace' })) ?? [];
+      if (i > 0) calls[i - 1] = [...(calls[i - 1] ?? []), ...marks];
+      const from = performance.timeOrigin + performance.now();
+      await create(ROW_BYTES);
+      calls.push([
+        { at: from, what: 'call' },
+        { at: performance.timeOrigin + performance.now(), what: 'answered' },
+      ]);
+    }
+    return calls;
   },
   /** All at once, until the last is stored; a call waits at most seconds, so not too many. */
   async enqueueBurst(count: number, bytes: number = ROW_BYTES): Promise<number> {
@@ -107,6 +126,7 @@ const api = {
     });
   },
   seed: (count: number) => seedRows(count),
+  commitEach,
   ask,
   measureBroadcasts(): void {
     broadcast.bytes = 0;

@@ -40,3 +40,24 @@ function draft(): RowDraft {
     evidence: { attemptCount: 0 },
   };
 }
+
+/** One strict commit of one row, one after another, by the same store in a database of its own: milliseconds of each. */
+export async function commitEach(count: number): Promise<readonly number[]> {
+  const environment = createBrowserEnvironment();
+  const deps = { ...environment, indexedDB, keyRange: IDBKeyRange };
+  const store = createIdbRowStore(deps, { name: 'commits' });
+  const samples: number[] = [];
+  for (let n = 0; n < count; n++) {
+    const row = draft();
+    const { id, owner, family, target } = row;
+    const key = { owner, family, target };
+    const start = performance.now();
+    const identity = { id, key, requestHash: row.requestHash };
+    const bodies = [{ bodyId: id, body: makeItem(n) }];
+    const rest = { expected: [], remove: [], outcomes: [], durability: 'strict' } as const;
+    await store.commit([{ owner, reason: 'enqueue', keys: [key], write: [row], bodies, identity, ...rest }]);
+    samples.push(performance.now() - start);
+  }
+  store.close();
+  return samples;
+}

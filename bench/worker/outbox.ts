@@ -2,8 +2,9 @@
 import { httpSender } from '../../sw/dispatch/http-sender.ts';
 import { startOutbox } from '../../sw/start-outbox.ts';
 import { definition, ITEMS_PATH } from '../common/definition.ts';
-import type { Counts, OutboxOp } from '../common/worker-calls.ts';
+import type { Counts, Mark, OutboxOp } from '../common/worker-calls.ts';
 import { countOperations } from './counters.ts';
+import { traceCalls } from './trace.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 
@@ -14,12 +15,16 @@ const sender = httpSender<typeof definition.families>({
 startOutbox(definition, { sender, concurrency });
 
 let counts: (() => Counts) | undefined;
+let trace: (() => readonly Mark[]) | undefined;
 self.addEventListener('message', (event) => {
   const call = event.data as Partial<OutboxOp>;
   const [port] = event.ports;
   if (call.op === undefined || port === undefined) return;
   if (call.op === 'count') counts ??= countOperations(call.full ?? Number.POSITIVE_INFINITY);
-  port.postMessage(counts?.());
+  if (call.op === 'trace') {
+    port.postMessage(trace?.());
+    trace ??= traceCalls();
+  } else port.postMessage(counts?.());
 });
 self.addEventListener('install', () => void self.skipWaiting());
 self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));

@@ -74,6 +74,11 @@ const START_DELAY_MS = 1_000;
 const ARM_LIMIT_MS = 250;
 /** A page that connects is not kept waiting by a fact for the eye. */
 const RECALL_LIMIT_MS = 250;
+/** A save this soon after the one before belongs to a run of them, and so does a flush: the next save goes first. */
+const RUN_MS = 50;
+/** A run is over when no save came for this long, and is not waited for longer than so many times it. */
+const PAUSE_MS = 25;
+const MOST_PAUSES = 8;
 const PERIOD_MS = 12 * 3_600_000;
 
 /**
@@ -106,17 +111,38 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
     if (result && result.remaining.queued + result.remaining.sending > 0) void doorbell.arm();
     return result;
   };
+  let saves = 0;
+  let savedAt = Number.NEGATIVE_INFINITY;
+  let saving: Promise<void> | undefined;
+
+  /** While a person, or an import, saves one thing after the other. */
+  const pause = async (): Promise<void> => {
+    for (let round = 0, before = -1; round < MOST_PAUSES && before !== saves; round++) {
+      before = saves;
+      await passed(PAUSE_MS);
+    }
+  };
   /** For a trigger nobody waits for: when the flush fails, another trigger tries again. */
   const start = (cause: FlushCause): Promise<void> => {
-    const begin = async (): Promise<void> => {
+    const begin = async (isRun: boolean): Promise<void> => {
       // In a turn of its own: the answer to the call goes first.
       await passed(0);
       // Before the flush: a browser that is killed in the middle of it must come back. One that does not answer must
       // not keep the row.
-      if (cause === 'enqueue') await Promise.race([doorbell.arm(), passed(ARM_LIMIT_MS)]);
+      if (cause === 'enqueue') {
+        await Promise.race([doorbell.arm(), passed(ARM_LIMIT_MS)]);
+        if (isRun) await pause();
+        saving = undefined;
+      }
       await ring(cause);
     };
-    return keep(begin().then(told, told));
+    if (cause !== 'enqueue') return keep(begin(false).then(told, told));
+    const isRun = Math.abs(clock.now() - savedAt) < RUN_MS;
+    saves++;
+    savedAt = clock.now();
+    // A flush that has not begun takes in what was stored meanwhile (D2).
+    saving ??= keep(begin(isRun).then(told, told));
+    return saving;
   };
   const announce = () => engine.locked.then(() => tell({ type: 'host', host: engine.host }));
 

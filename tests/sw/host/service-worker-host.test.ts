@@ -268,6 +268,41 @@ describe('the Service Worker host', () => {
     expect(order).toEqual(['flush after 1 registrations']);
   });
 
+  it('[W20, D2] the first of many saves starts a flush at once, and those that follow closely share the next', async () => {
+    const { clock, post, causes } = worker();
+    post('enqueue', command, 1_000);
+    await clock.advance(0);
+    expect(causes()).toEqual(['enqueue']);
+    const calls = [];
+    for (let save = 0; save < 4; save++) {
+      calls.push(post('enqueue', command, 1_000));
+      await clock.advance(10);
+    }
+    expect(causes()).toEqual(['enqueue']);
+    expect(calls.map(({ isAlive }) => isAlive())).toEqual([true, true, true, true]);
+    await clock.advance(50);
+    expect(causes()).toEqual(['enqueue', 'enqueue']);
+    expect(calls.some(({ isAlive }) => isAlive())).toBe(false);
+  });
+
+  it('[W20] saves that never pause put a flush off for a fifth of a second, and no longer', async () => {
+    const { clock, post, causes } = worker();
+    for (let ms = 0; ms < 400; ms += 10) {
+      post('enqueue', command, 1_000);
+      await clock.advance(10);
+    }
+    expect(causes()).toHaveLength(2);
+  });
+
+  it('[W4] a thousand saves at once hold their events by one flush', async () => {
+    const { clock, engine, post, causes } = worker();
+    const calls = Array.from({ length: 1_000 }, () => post('enqueue', command, 1_000));
+    await clock.advance(0);
+    expect(engine.asked.filter(([name]) => name === 'enqueue')).toHaveLength(1_000);
+    expect(causes()).toEqual(['enqueue']);
+    expect(calls.some(({ isAlive }) => isAlive())).toBe(false);
+  });
+
   it('[W21] a registration that hangs keeps no row', async () => {
     const { clock, post, causes } = worker({}, { hangs: true });
     post('enqueue', command, 1_000);
