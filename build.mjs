@@ -20,6 +20,24 @@ export const ENTRIES = {
   'inspector/index': 'client/inspector/index.ts',
 };
 
+/**
+ * Workbox's queue is a doorbell here and never holds a request (W21), so the store it would keep them in, an
+ * IndexedDB library included, stays out: 2 KB of every worker. docs/decisions/0010-worker-size.md.
+ */
+const DOORBELL_WITHOUT_STORE = {
+  name: 'doorbell-without-store',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\/lib\/(QueueStore|StorableRequest)\.js$/ }, ({ path, importer }) =>
+      /workbox-background-sync[\\/]Queue\.js$/.test(importer)
+        ? { path, namespace: 'doorbell-without-store' }
+        : undefined,
+    );
+    onLoad({ filter: /./, namespace: 'doorbell-without-store' }, ({ path }) => ({
+      contents: `export class ${path.slice('./lib/'.length, -'.js'.length)} {}`,
+    }));
+  },
+};
+
 /** What every bundle of Holdfast has in common, this build's and that of the demo and the sizes. */
 export const COMMON = {
   absWorkingDir: root,
@@ -30,6 +48,7 @@ export const COMMON = {
   define: { 'process.env.NODE_ENV': '"production"' },
   logLevel: 'warning',
   legalComments: 'none',
+  plugins: [DOORBELL_WITHOUT_STORE],
 };
 
 /** A classic worker cannot import the definition's helpers, so its script carries them too. */
