@@ -73,7 +73,7 @@ export function planAcknowledgement(
   const { facts } = answer;
   if (isNoted(row)) {
     // D47, C11: what is known is better than this answer, whatever it is.
-    const settled = { row, receipt: row.receipt, told: 'already', reason: 'acknowledge' } as const;
+    const settled = { row, receipt: row.receipt, told: 'already', facts, reason: 'acknowledge' } as const;
     return withOutcomes(planAcceptance(settled, material, context));
   }
   const { now } = context;
@@ -100,6 +100,9 @@ export function planAcknowledgement(
       ),
     };
   };
+  // R34: the request that a "none" was said about may still arrive.
+  const stillNone = (applied: Applied) =>
+    applied === 'not_this_attempt' ? attempt.before.lookupNone : undefined;
 
   switch (answer.type) {
     case 'accepted':
@@ -127,6 +130,7 @@ export function planAcknowledgement(
         state: 'queued',
         deferredAt: now,
         notBefore,
+        lookupNone: stillNone(answer.applied),
       } as const;
       return writes(row, write, [tell(row, { type: 'deferred', failure })], [], material, facts);
     }
@@ -136,6 +140,7 @@ export function planAcknowledgement(
         ...returned('held', failure.code, answer.applied),
         state: 'held',
         heldAt: now,
+        lookupNone: stillNone(answer.applied),
       } as const;
       return writes(row, write, [tell(row, { type: 'held', failure })], [], material, facts);
     }
@@ -229,6 +234,7 @@ export function planGiveBack(rows: readonly Row[], attempt: Attempt, now: number
         doubt: isInDoubt(before),
         sentAt: before.sentAt,
         deferredAt: before.deferredAt,
+        lookupNone: before.lookupNone,
         notBefore: before.notBefore,
         evidence: before.evidence,
         claim: endClaim(row, now),

@@ -105,7 +105,6 @@ function again(row: Row, changes: RowChanges): RowDraft {
     blockedAt: undefined,
     blockedCode: undefined,
     notBefore: undefined,
-    lookupNone: undefined,
     // The person's word stands for the witnesses': without it a restored row would stay where it is (C30).
     recovery: row.recovery && { ...row.recovery, proof: isUnproven(row) ? 'asked' : row.recovery.proof },
   };

@@ -267,8 +267,11 @@ describe('retry', () => {
     await fixture.change('u1', { ...CONDITIONS['blocked refused'](0), lookupNone: true });
     const { row } = await fixture.outbox.retry('ann', 'u1');
     expect(row).toMatchObject({ id: 'u1', state: 'queued', doubt: false });
-    // Once the server itself has refused it, another try is another request.
+    // It may come to wait for a person again before it has left.
     await within(fixture, 'u1', 'blocked refused');
+    expect((await fixture.outbox.retry('ann', 'u1')).row?.id).toBe('u1');
+    // Once it was claimed, and the server itself has refused it, another try is another request.
+    await fixture.change('u1', { ...CONDITIONS['blocked refused'](0), lookupNone: undefined });
     expect((await fixture.outbox.retry('ann', 'u1')).row?.id).not.toBe('u1');
   });
 

@@ -269,10 +269,34 @@ describe('a noted receipt', () => {
     ]);
   });
 
+  it.each([
+    { name: 'a rest of the sender', answer: transient },
+    { name: 'a sign-out', answer: signedOut },
+  ])('[D3, D5, D47] keeps nothing back of what $name says beside the row', ({ answer }) => {
+    const facts = [{ name: ['rest', 'ann'], value: { at: 1 } }] as const;
+    expect(commitOf(plan({ ...answer, facts }, attempt, noted)).facts).toEqual(facts);
+  });
+
   it('[C11] removes its row as accepted in the next flush', () => {
     const commit = commitOf(planSettle(noted.id, materialOf(noted), context));
     expect(commit).toMatchObject({ reason: 'settle', remove: [noted.id], outcomes: [] });
     expect(planSettle(noted.id, materialOf(attempt.claimed), context)).toBeUndefined();
+  });
+});
+
+describe('a row that only a "none" has refused', () => {
+  const attempt = attemptFixture(rowFixture({ lookupNone: true }));
+  const sent = { ...attempt, claimed: { ...attempt.claimed, lookupNone: undefined } };
+  const throttled: JudgedAnswer = { type: 'transient', failure, applied: 'not_this_attempt' };
+
+  it.each([
+    { when: 'it was not applied this time', answer: throttled, is: true },
+    { when: 'it left without credentials', answer: signedOut, is: true },
+    { when: 'nobody knows whether it was applied', answer: transient, is: undefined },
+    { when: 'the server has refused it itself', answer: refused, is: undefined },
+  ])('[R34, R7] is $is still that when $when', ({ answer, is }) => {
+    const { write } = commitOf(plan(answer, sent, sent.claimed));
+    expect(write[0]?.lookupNone).toBe(is);
   });
 });
 
@@ -281,11 +305,15 @@ describe('a claim that never left', () => {
     const before = rowFixture({
       doubt: true,
       deferredAt: 5,
+      lookupNone: true,
       notBefore: { at: NOW, by: 'engine' },
       evidence: { attemptCount: 3, lastAttemptAt: 4, doubtSince: 3 },
       claim: { host: 'old', expiresAt: 9, fence: 6 },
     });
-    const attempt = { before, claimed: { ...before, ...claimedBy('here', 7), notBefore: undefined } };
+    const attempt = {
+      before,
+      claimed: { ...before, ...claimedBy('here', 7), notBefore: undefined, lookupNone: undefined },
+    };
     const commit = planGiveBack([attempt.claimed], attempt, LATER);
     expect(commit).toMatchObject({ reason: 'give_back', remove: [], outcomes: [] });
     const [row] = commit?.write ?? [];
@@ -293,6 +321,7 @@ describe('a claim that never left', () => {
       state: 'queued',
       doubt: true,
       deferredAt: 5,
+      lookupNone: true,
       notBefore: before.notBefore,
       evidence: before.evidence,
       claim: { host: 'here', expiresAt: LATER, fence: 7 },
