@@ -70,8 +70,19 @@ const OWN_CODE: BlockedReason = {
   waysOut: ['retry', 'recover', 'discard'],
 };
 
-export function blockedReason(code: BlockedCode): BlockedReason {
-  return Object.hasOwn(BLOCKED_REASONS, code)
+/**
+ * @param row where given, its own ways out: a row in doubt is not sent under a new id before the server has said what
+ * it knows (R34), and one without a body has none to put right.
+ */
+export function blockedReason(
+  code: BlockedCode,
+  row: { readonly kind?: string | undefined; readonly doubt?: boolean | undefined } = {},
+): BlockedReason {
+  const reason: BlockedReason = Object.hasOwn(BLOCKED_REASONS, code)
     ? BLOCKED_REASONS[code as keyof typeof BLOCKED_REASONS]
     : OWN_CODE;
+  const { doubt } = row;
+  if (!doubt && row.kind !== 'delete' && row.kind !== 'remove') return reason;
+  const rest = reason.waysOut.filter((way) => way !== 'recover' && !(doubt && way === 'wait'));
+  return { ...reason, waysOut: doubt ? [...rest, 'wait'] : rest };
 }

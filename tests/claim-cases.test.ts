@@ -1,7 +1,7 @@
 /** Cases from public reports of other outboxes: kills, clocks, late answers, the ids of creations. */
 import { describe, expect, it } from 'vitest';
 import type { Row } from '../shared/row.ts';
-import type { RowStore } from '../sw/outbox/row-store.ts';
+import { FACTS, type RowStore } from '../sw/outbox/row-store.ts';
 import { LEASE, type TwoHosts, twoHosts } from './support/two-hosts.ts';
 
 const DAY_MS = 86_400_000;
@@ -111,6 +111,8 @@ describe('a late answer', () => {
       expect(back).toMatchObject([{ id: row?.id, state: 'queued', claim: { fence: 2 } }]);
       await hosts.run(first.ended);
       expect(await hosts.rows()).toEqual(back);
+      // Nor is its owner taken for signed out on the word of a request that somebody else has made again since (D5).
+      expect(await hosts.store.readFact(FACTS.heldOwner('ann'))).toBeUndefined();
 
       const c = await hosts.start();
       const third = await hosts.begin(c, 3);

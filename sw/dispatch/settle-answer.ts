@@ -103,8 +103,9 @@ async function finish(
   { store }: DispatchDeps,
 ): Promise<SettledAnswer> {
   state.note(acknowledged);
-  // D3, D5: that the sender rests or is signed out holds even where the claim was lost and the row is not ours.
-  if (acknowledged.type === 'nothing' && answer?.facts)
+  // D3: that the sender rests holds even where the claim was lost and the row is not ours. A refusal of credentials
+  // does not: whoever has the row now may have been given others since, and hears for himself (C13, D5).
+  if (acknowledged.type === 'nothing' && answer?.facts && answer.type !== 'signed_out')
     await store.writeFacts(answer.facts, 'relaxed').catch(() => state.see({ type: 'stop', by: 'store' }));
   if (acknowledged.type === 'unsettled') state.see({ type: 'stop', by: 'store' });
   if (answer?.type === 'transient') state.wake(answer.notBefore?.at);

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { addWords } from '../../client/add-words.ts';
 import { SENTENCES, sentenceOf } from '../../client/sentences.ts';
 import { BLOCKED_REASONS, blockedReason } from '../../shared/blocked-code.ts';
 import type { Settled } from '../../shared/outcome.ts';
 import { receiptFixture, sentFixture } from '../support/receipt-fixture.ts';
+import { rowFixture } from '../support/row-fixture.ts';
 
 const isSentence = /^[A-Z].{5,160}\.$/;
 
@@ -40,6 +42,26 @@ describe('a blocked code', () => {
   it('[D11] of a row in doubt offers no way out that would make a second record', () => {
     for (const code of ['key_reused', 'receipt_missing', 'receipt_mismatch', 'ledger_expired'])
       expect(blockedReason(code).waysOut).not.toContain('recover');
+  });
+
+  it.each([...CODES, 'plan_completed'])(
+    '[D11, R34] %s, of a row in doubt, is not put right under a new id: the server is asked first',
+    (code) => {
+      const { waysOut } = blockedReason(code, { kind: 'update', doubt: true });
+      expect(waysOut).not.toContain('recover');
+      expect(waysOut).toContain('wait');
+      expect(blockedReason(code, { kind: 'update', doubt: false })).toEqual(blockedReason(code));
+    },
+  );
+
+  it('[D11, R34] of a row without a body offers no other one', () => {
+    expect(blockedReason('rejected', { kind: 'delete' }).waysOut).toEqual(['retry', 'discard']);
+  });
+
+  it('[D11, W19] is found for the very row that is asked about', () => {
+    const row = rowFixture({ state: 'blocked', blockedCode: 'unclassified', doubt: true });
+    const explained = addWords({ row, reason: { type: 'blocked', code: 'unclassified' }, wakes: [] });
+    expect(explained.reason).toMatchObject({ waysOut: ['retry', 'discard', 'wait'] });
   });
 });
 

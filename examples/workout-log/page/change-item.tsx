@@ -32,9 +32,8 @@ export function ChangeItem({ change, session, isOnline, now }: ChangeItemProps):
   const badge = badgeOf(change);
   const title = titleOf(change);
   const waysOut: readonly string[] =
-    row.state === 'blocked' ? blockedReason(row.blockedCode ?? '').waysOut : [];
-  const canRecover =
-    waysOut.includes('recover') && !row.doubt && row.family === 'workout' && row.kind !== 'delete';
+    row.state === 'blocked' ? blockedReason(row.blockedCode ?? '', row).waysOut : [];
+  const canRecover = waysOut.includes('recover') && row.family === 'workout';
 
   return (
     <li class={`change change-${badge.mood}`}>
