@@ -57,11 +57,12 @@ export const CLASSIC_SOURCE = `export * from './sw/index.ts';\nexport * from './
 const present = (entries) =>
   Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(join(root, file))));
 
-async function buildModules() {
+/** The package's modules and their chunks, below `outdir`. */
+export async function buildModules(outdir = 'dist') {
   const { metafile } = await build({
     ...COMMON,
     entryPoints: present(ENTRIES),
-    outdir: 'dist',
+    outdir,
     format: 'esm',
     splitting: true,
     chunkNames: 'chunks/[name]-[hash]',
@@ -71,11 +72,12 @@ async function buildModules() {
   return metafile;
 }
 
-async function buildClassic() {
+/** One script that brings all of it along. */
+export async function buildClassic(outfile = 'dist/sw/holdfast.classic.js') {
   const { metafile } = await build({
     ...COMMON,
     stdin: { contents: CLASSIC_SOURCE, resolveDir: root, sourcefile: 'holdfast.classic.ts', loader: 'ts' },
-    outfile: 'dist/sw/holdfast.classic.js',
+    outfile,
     format: 'iife',
     globalName: 'holdfast',
     minify: true,
