@@ -1,39 +1,11 @@
 /** The line between page and worker, in a real browser: what only lifetimes, kills and a real registration show. */
 import type { Page } from 'puppeteer';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ViewSnapshot } from '../client/view-snapshot.ts';
-import type { Settled } from '../shared/outcome.ts';
 import { type LineApp, serveLine } from './line/line-app.ts';
+import { connect, create, flush, settled, viewOnce } from './line/line-calls.ts';
 import { awaitedLater } from './support/awaited-later.ts';
 import { type Chromium, FAST_SYNC_FLAGS, launchChromium } from './support/launch-chromium.ts';
 import { openServiceWorkerControl } from './support/service-worker-control.ts';
-
-const connect = (page: Page, options = {}): Promise<string> =>
-  page.evaluate((given) => globalThis.line.connect(given), options);
-
-const create = (page: Page, kg: number): Promise<string> =>
-  page.evaluate(async (weight) => (await globalThis.line.outbox.workout.create({ kg: weight })).id, kg);
-
-const settled = (page: Page, id: string): Promise<Settled> =>
-  page.evaluate((of) => globalThis.line.outbox.settled(of, { final: true }), id);
-
-const flush = (page: Page) => page.evaluate(() => globalThis.line.outbox.flush());
-
-/** Resolves with the live view once it satisfies `condition`, a function of the page. */
-const viewOnce = (page: Page, condition: (view: ViewSnapshot) => boolean): Promise<ViewSnapshot> =>
-  page.evaluate(
-    (text) =>
-      new Promise<ViewSnapshot>((resolve) => {
-        const { view } = globalThis.line.outbox;
-        const isMet: (view: ViewSnapshot) => boolean = new Function(`return (${text})`)();
-        const look = (): void => {
-          if (isMet(view.getSnapshot())) resolve(view.getSnapshot());
-        };
-        view.subscribe(look);
-        look();
-      }),
-    String(condition),
-  );
 
 describe('the line, in Chromium', () => {
   let app: LineApp;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import puppeteer, { type Browser, type Page } from 'puppeteer';
 import { findChromium } from './find-browser.ts';
+import type { NetworkNamespace } from './network-namespace.ts';
 import { openRawCdp, type RawCdp } from './raw-cdp.ts';
 
 const FLAGS = [
@@ -51,12 +52,16 @@ export interface LaunchOptions {
   readonly args?: readonly string[] | undefined;
   readonly userDataDir?: string | undefined;
   readonly acceptInsecureCerts?: boolean | undefined;
+  /** A network of its own; DevTools are reached through a pipe then, and `connectCdp` has nothing to connect to. */
+  readonly namespace?: NetworkNamespace | undefined;
 }
 
 export async function launchChromium(options: LaunchOptions = {}): Promise<Chromium> {
   const userDataDir = options.userDataDir ?? (await mkdtemp(join(tmpdir(), 'holdfast-chromium-')));
+  const { namespace } = options;
   const browser = await puppeteer.launch({
-    executablePath: findChromium(),
+    executablePath: namespace ? await namespace.wrap(findChromium()) : findChromium(),
+    pipe: namespace !== undefined,
     userDataDir,
     headless: true,
     acceptInsecureCerts: options.acceptInsecureCerts ?? false,
