@@ -6,6 +6,7 @@ import type { Page } from 'puppeteer';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildBundled, buildClassicExample } from '../examples/precaching-worker/build.mjs';
 import { type CommandServer, createCommandServer } from './line/command-server.ts';
+import { awaitedLater } from './support/awaited-later.ts';
 import { readDatabase } from './support/idb-read.ts';
 import { type Chromium, launchChromium } from './support/launch-chromium.ts';
 import { type AppServer, serveApp } from './support/serve-app.ts';
@@ -116,11 +117,13 @@ describe.each(VARIANTS)('a precaching worker that is $is', ({ build }) => {
     });
     await page.waitForSelector('button.update:not([hidden])');
     expect(await version()).toBe('1');
-    const changed = page.evaluate(
-      () =>
-        new Promise<void>((resolve) =>
-          navigator.serviceWorker.addEventListener('controllerchange', () => resolve(), { once: true }),
-        ),
+    const changed = awaitedLater(
+      page.evaluate(
+        () =>
+          new Promise<void>((resolve) =>
+            navigator.serviceWorker.addEventListener('controllerchange', () => resolve(), { once: true }),
+          ),
+      ),
     );
     await page.click('button.update');
     await changed;
