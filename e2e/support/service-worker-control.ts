@@ -19,7 +19,7 @@ interface WorkerRegistration {
 }
 
 export interface ServiceWorkerControl {
-  /** Stops every worker of this origin at once, as the browser does, and resolves when they are stopped. */
+  /** Stops every worker of this origin at once, as the browser does, and resolves when they have been stopped. */
   stop(): Promise<void>;
   /** Fires a `sync` event, whatever is registered; starts a stopped worker. */
   sync(tag: string, options?: { readonly lastChance?: boolean }): Promise<void>;
@@ -40,6 +40,8 @@ export async function openServiceWorkerControl(page: Page): Promise<ServiceWorke
   const versions = new Map<string, WorkerVersion>();
   const registrations = new Map<string, WorkerRegistration>();
   const errors: string[] = [];
+  /** Versions that were seen stopped since this was emptied. A call may have started them again at once. */
+  const stopped = new Set<string>();
   const waiting = new Set<() => void>();
 
   session.on('ServiceWorker.workerRegistrationUpdated', (event) => {
@@ -49,7 +51,10 @@ export async function openServiceWorkerControl(page: Page): Promise<ServiceWorke
     for (const check of waiting) check();
   });
   session.on('ServiceWorker.workerVersionUpdated', (event) => {
-    for (const version of event.versions) versions.set(version.versionId, version);
+    for (const version of event.versions) {
+      versions.set(version.versionId, version);
+      if (version.runningStatus === 'stopped') stopped.add(version.versionId);
+    }
     for (const check of waiting) check();
   });
   session.on('ServiceWorker.workerErrorReported', (event) => {
@@ -95,8 +100,10 @@ export async function openServiceWorkerControl(page: Page): Promise<ServiceWorke
   return {
     errors,
     async stop() {
+      const running = own().filter((v) => v.runningStatus !== 'stopped');
+      stopped.clear();
       await session.send('ServiceWorker.stopAllWorkers');
-      await until(() => own().every((v) => v.runningStatus === 'stopped'), 'All workers stopped');
+      await until(() => running.every((v) => stopped.has(v.versionId)), 'All workers stopped');
     },
     async sync(tag, syncOptions) {
       const lastChance = syncOptions?.lastChance ?? false;
