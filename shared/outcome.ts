@@ -145,5 +145,7 @@ export interface FlushResult {
   readonly owner: string;
   readonly outcomes: readonly Outcome[];
   readonly remaining: StateCounts;
+  /** The rows could not be counted: `remaining` is what was last heard of them, if anything was. */
+  readonly isUncounted?: true | undefined;
   readonly stoppedBy?: StoppedBy | undefined;
 }

@@ -128,7 +128,8 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     await witness.ready('full');
     takeUp();
     const result = await dispatcher.flush(owner, { cause, until });
-    if (result.remaining.queued + result.remaining.sending === 0) void restoreReserve();
+    const { remaining, isUncounted } = result;
+    if (!isUncounted && remaining.queued + remaining.sending === 0) void restoreReserve();
     return result;
   };
   const accounts = createAccounts({

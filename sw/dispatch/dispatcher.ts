@@ -185,7 +185,6 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     });
     state.untrimmed += end.state.done;
     await trim(owner, state);
-    state.counts = await given.readCounts(owner);
     return end;
   };
 
@@ -196,7 +195,11 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     if (isStopped) return { owner, outcomes: [], remaining: state.counts, stoppedBy: 'paused' };
     Object.assign(state, { isRunning: true, stoppedBy: undefined, wakeAt: undefined });
     const startedAt = clock.now();
-    const end = await run(flight, state).catch((error: unknown) => ({ error }));
+    const ran = await run(flight, state).catch((error: unknown) => ({ error }));
+    const counts = await given.readCounts(owner).catch((error: unknown) => ({ error }));
+    const isUncounted = 'error' in counts;
+    if (!isUncounted) state.counts = counts;
+    const end = isUncounted && !('error' in ran) ? counts : ran;
     const { running } = state;
     const ended = 'error' in end ? undefined : end;
     const stoppedBy = ended ? ended.stoppedBy : 'store';
@@ -215,7 +218,13 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
       report({ type: 'stopped', owner, by: stoppedBy, ...('error' in end && { error: end.error }) });
     tell(owner);
     const outcomes = running?.outcomes ?? [];
-    return { owner, outcomes, remaining: state.counts, ...(stoppedBy && { stoppedBy }) };
+    return {
+      owner,
+      outcomes,
+      remaining: state.counts,
+      ...(isUncounted && { isUncounted }),
+      ...(stoppedBy && { stoppedBy }),
+    };
   });
 
   const quiet = async (owner: string, by: StoppedBy, graceMs: number): Promise<void> => {

@@ -108,7 +108,8 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
   };
   const ring = async (cause: FlushCause, lifeMs = messageMs): Promise<FlushResult | undefined> => {
     const result = await keep(engine.flushActive(cause, { until: clock.now() + lifeMs }));
-    if (result && result.remaining.queued + result.remaining.sending > 0) void doorbell.arm();
+    const { remaining, isUncounted } = result ?? {};
+    if (isUncounted || (remaining && remaining.queued + remaining.sending > 0)) void doorbell.arm();
     return result;
   };
   let saves = 0;

@@ -167,6 +167,24 @@ describe('trouble in the device’s own book-keeping', () => {
     world.store.failReads(undefined);
     expect((await world.flush()).outcomes).toHaveLength(1);
   });
+
+  it('[D40] what is left is not said to be nothing where it cannot be counted', async () => {
+    const world = await dispatchWorld();
+    await world.put('a');
+    world.server.reachable = false;
+    expect((await world.flush()).isUncounted).toBeUndefined();
+    await world.restart();
+    world.store.failReads(lost());
+    expect(await world.flush()).toMatchObject({ stoppedBy: 'store', isUncounted: true });
+    world.store.failReads(undefined);
+    const commit = world.store.commit;
+    Object.assign(world.store, { commit: () => Promise.reject(lost()) });
+    // It can be read, though not written.
+    const result = await world.flush();
+    expect(result).toMatchObject({ stoppedBy: 'store', remaining: { queued: 1 } });
+    expect(result.isUncounted).toBeUndefined();
+    Object.assign(world.store, { commit });
+  });
 });
 
 describe('the report port', () => {

@@ -326,6 +326,15 @@ describe('the Service Worker host', () => {
     expect(registered).toEqual(['workbox-background-sync:holdfast']);
   });
 
+  it('[W20, D40] arms also where nobody can say what remains', async () => {
+    const { clock, post, registered } = worker({
+      flushActive: async () => ({ owner: 'ann', outcomes: [], remaining: NO_COUNTS, isUncounted: true }),
+    });
+    post('trigger', 'visible');
+    await clock.advance(0);
+    expect(registered).toEqual(['workbox-background-sync:holdfast']);
+  });
+
   it.each([
     { counts: { queued: 2 }, rejects: true },
     { counts: { sending: 1 }, rejects: true },
