@@ -103,6 +103,7 @@ export function createLiveView(
     const found = new Map<string, ViewRow>();
     let first: ViewPage | undefined;
     let after: number | undefined;
+    let waitMs = 0;
     try {
       do {
         const page = await readPage(after, PAGE);
@@ -117,6 +118,7 @@ export function createLiveView(
       // Of the owner before: another reading is under way.
       if (held !== mine) return;
       isStale = true;
+      waitMs = TRY_AGAIN_MS;
     }
     held = undefined;
     if (!isStale && first) {
@@ -127,9 +129,18 @@ export function createLiveView(
       note({ counts: first.counts, isReady: true });
       for (const change of mine) if (change.epoch !== epoch || change.generation > generation) follow(change);
       // A witness's rows stand still; the outbox may be back.
-      isStale ||= first.isReadOnly === true;
+      if (first.isReadOnly) {
+        isStale = true;
+        waitMs = TRY_AGAIN_MS;
+      }
     }
-    if (isStale) realm.setTimeout(() => void read(), TRY_AGAIN_MS);
+    // Something was missed while it read: then there is nothing to wait for.
+    if (isStale) waitMs > 0 ? realm.setTimeout(() => void read(), waitMs) : void read();
+  };
+  /** Whether there is something behind the last change that was heard. */
+  const isBehind = (change: Pick<ViewPage, 'epoch' | 'generation'>): boolean => {
+    const heard = held?.at(-1) ?? { epoch, generation };
+    return change.epoch !== heard.epoch || change.generation > heard.generation;
   };
   const refresh = (): void => {
     isStale = true;
@@ -137,7 +148,7 @@ export function createLiveView(
   };
   /** Answers whether changes before this one were missed. */
   const follow = (change: ChangeMessage): boolean => {
-    const isMissed = change.epoch !== epoch || change.after > generation;
+    const isMissed = isBehind({ ...change, generation: change.after });
     if (change.epoch !== epoch || change.generation > generation) ({ epoch, generation } = change);
     const [queued, sending, onHold, blocked] = change.counts;
     note({ counts: { queued, sending, held: onHold, blocked } });
@@ -175,15 +186,17 @@ export function createLiveView(
     },
     take(change) {
       if (!held) return follow(change);
+      const isMissed = isBehind({ ...change, generation: change.after });
       held.push(change);
-      return false;
+      return isMissed;
     },
     async check() {
-      if (held) return false;
+      // The first reading of all: nothing has been missed yet.
+      if (held && epoch === '') return false;
       const now = await readPage(undefined, 1);
-      const isMissed = now.epoch !== epoch || now.generation > generation;
+      const isMissed = isBehind(now);
       if (isMissed) {
-        ({ epoch, generation } = now);
+        if (!held) ({ epoch, generation } = now);
         refresh();
       }
       return isMissed;
@@ -191,6 +204,8 @@ export function createLiveView(
     note,
     show(owner) {
       held = undefined;
+      epoch = '';
+      generation = 0;
       touchAll();
       rows = new Map();
       // The rows leave the old list one by one when the next is made.

@@ -29,10 +29,13 @@ interface Waiter {
   /** The host has said that it waits; until then its answer is to come. */
   isKnown: boolean;
   readonly resolve: (settled: Settled) => void;
-  readonly reject: (error: unknown) => void;
 }
 
-export function createSettling(ask: (id: string) => Promise<Settled | Waiting>): Settling {
+/** `later` runs something in a while: a question that nobody has answered is asked again. */
+export function createSettling(
+  ask: (id: string) => Promise<Settled | Waiting>,
+  later: (run: () => void) => void,
+): Settling {
   const waiters = new Set<Waiter>();
 
   const tell = (waiter: Waiter, { via = [], ...word }: Settled | Waiting): void => {
@@ -44,26 +47,29 @@ export function createSettling(ask: (id: string) => Promise<Settled | Waiting>):
     waiters.delete(waiter);
     waiter.resolve(waiter.via.length > 0 ? { ...word, via: waiter.via } : word);
   };
-  const askFor = (waiter: Waiter): void => {
+  const again = (waiter: Waiter): void => {
+    // Who waits has been told nothing wrong, so nothing ends for him because a host is slow.
+    askFor(waiter, () => later(() => waiters.has(waiter) && again(waiter)));
+  };
+  const askFor = (waiter: Waiter, failed: (error: unknown) => void): void => {
     const { id } = waiter;
     ask(id).then(
       // It may have moved on meanwhile, and then it listens in the right place.
       (word) => waiter.id === id && tell(waiter, word),
-      (error: unknown) => {
-        if (waiter.id !== id) return;
-        waiters.delete(waiter);
-        waiter.reject(error);
-      },
+      (error: unknown) => waiter.id === id && failed(error),
     );
   };
 
   return {
     wait: (id, { final: isFinal = false } = {}) =>
       new Promise((resolve, reject) => {
-        const waiter: Waiter = { id, via: [], isFinal, isKnown: false, resolve, reject };
+        const waiter: Waiter = { id, via: [], isFinal, isKnown: false, resolve };
         // Before the question, so that an end that comes in between is heard.
         waiters.add(waiter);
-        askFor(waiter);
+        askFor(waiter, (error) => {
+          waiters.delete(waiter);
+          reject(error);
+        });
       }),
     hear(outcomes) {
       for (const waiter of waiters) {
@@ -76,7 +82,7 @@ export function createSettling(ask: (id: string) => Promise<Settled | Waiting>):
       }
     },
     askAgain() {
-      waiters.forEach(askFor);
+      waiters.forEach(again);
     },
     hold(isShown = false) {
       for (const waiter of waiters) {

@@ -51,6 +51,8 @@ export interface WatchDeps {
   readonly credentials: HandCredentials | undefined;
 }
 
+const ASK_AGAIN_MS = 5_000;
+
 export function startWatch({
   name,
   realm,
@@ -118,7 +120,10 @@ export function startWatch({
   const witness = createPageWitness({ name, realm, own, signal });
   /** Whoever it is: this page may be the first one to hear of it. */
   const forget = (owners: readonly string[] = []): void => owners.forEach(witness.forget);
-  const settling = createSettling((id) => own((api, of) => api.settled(of, id)));
+  const settling = createSettling(
+    (id) => own((api, of) => api.settled(of, id)),
+    (run) => realm.setTimeout(() => signal.aborted || run(), ASK_AGAIN_MS),
+  );
   /** A service to the host: when it fails, the next trigger comes. */
   const quietly = (use: (api: WorkerApi, owner: string) => Promise<unknown>): void => {
     own(use).catch(() => undefined);

@@ -369,6 +369,37 @@ describe('the live view', () => {
     },
   );
 
+  it('[W18, A35] says what was missed while it reads, too, and reads again at once', async () => {
+    const { clock, view, commit, holdReads, ids } = await opened([row(1)]);
+    const release = holdReads();
+    commit();
+    expect(view.take(commit())).toBe(true);
+    await clock.settle();
+    expect(view.take(commit({ rows: [row(2)] }))).toBe(false);
+    commit({ rows: [row(3)] });
+    expect(view.take(commit({ rows: [row(4)] }))).toBe(true);
+    commit({ rows: [row(5)] });
+    const checking = view.check();
+    release();
+    expect(await checking).toBe(true);
+    await clock.settle();
+    expect(ids()).toEqual(['i1', 'i2', 'i3', 'i4', 'i5']);
+  });
+
+  it('[W18, D41] a database made anew in the middle of a reading is read at once', async () => {
+    const many = Array.from({ length: 1_001 }, (_, n) => row(n + 1));
+    const { clock, view, ids, holdReads, newEpoch, subscribe } = station(many);
+    view.show('ann');
+    const release = holdReads();
+    subscribe();
+    await clock.settle();
+    newEpoch('e2');
+    release();
+    await clock.settle();
+    expect(ids()).toEqual([]);
+    expect(view.getSnapshot().isReady).toBe(true);
+  });
+
   it('[A75] a view nobody looks at any more keeps up without reading', async () => {
     const { clock, view, commit, subscribe, reads, ids } = station([row(1)]);
     view.show('ann');

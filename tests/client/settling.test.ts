@@ -5,16 +5,24 @@ import type { Outcome, Settled } from '../../shared/outcome.ts';
 
 function desk(answers: Readonly<Record<string, Settled | Waiting | Error>> = {}) {
   const asked: string[] = [];
+  const later: (() => void)[] = [];
   let gate: Promise<void> | undefined;
-  const settling = createSettling(async (id) => {
-    asked.push(id);
-    await gate;
-    const answer = answers[id] ?? { type: 'waiting', id };
-    if (answer instanceof Error) throw answer;
-    return answer;
-  });
+  const settling = createSettling(
+    async (id) => {
+      asked.push(id);
+      await gate;
+      const answer = answers[id] ?? { type: 'waiting', id };
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+    (run) => later.push(run),
+  );
   return {
     asked,
+    /** What was put off, done now. */
+    pass: () => {
+      for (const run of later.splice(0)) run();
+    },
     settling,
     holdAnswers: (): (() => void) => {
       let release = (): void => undefined;
@@ -153,6 +161,38 @@ describe('the end a caller waits for', () => {
     await new Promise((resolve) => setImmediate(resolve));
     settling.hear([{ type: 'discarded', row: of('i2') }]);
     expect(await end).toMatchObject({ type: 'discarded', id: 'i2' });
+  });
+
+  it('[W17, W11] goes on waiting where asking again fails, and is asked for until somebody answers', async () => {
+    const answers: Record<string, Settled | Error> = {};
+    const { settling, asked, pass } = desk(answers);
+    const end = settling.wait('i1');
+    await now(end);
+    answers['i1'] = new Error('No answer in time');
+    settling.askAgain();
+    expect(await now(end)).toBe('pending');
+    pass();
+    expect(await now(end)).toBe('pending');
+    answers['i1'] = { type: 'already_gone', id: 'i1' };
+    pass();
+    expect(await end).toEqual({ type: 'already_gone', id: 'i1' });
+    expect(asked).toHaveLength(4);
+    pass();
+    expect(asked).toHaveLength(4);
+  });
+
+  it('[W17] does not ask for long what has ended otherwise meanwhile', async () => {
+    const answers: Record<string, Settled | Error> = {};
+    const { settling, asked, pass } = desk(answers);
+    const end = settling.wait('i1');
+    await now(end);
+    answers['i1'] = new Error('No answer in time');
+    settling.askAgain();
+    await now(end);
+    settling.hear([committed('i1')]);
+    pass();
+    expect(await end).toMatchObject({ type: 'uploaded' });
+    expect(asked).toHaveLength(2);
   });
 
   it('[W30, D42] of an owner who is no longer shown it is held', async () => {
