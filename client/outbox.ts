@@ -156,8 +156,9 @@ export async function createOutbox<F extends Families>(
     family: (family) => createFamilyMethods(family, realm, enqueue),
     settled,
     async flush() {
+      const ticket = realm.crypto.randomUUID();
       for (;;) {
-        const answer = await own((api, of) => api.flush(of));
+        const answer = await own((api, of) => api.flush(of, ticket));
         if (answer.type === 'ended') return answer.result;
       }
     },

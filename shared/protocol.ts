@@ -220,8 +220,11 @@ export interface WorkerApi {
   discard(owner: string, id: string): Promise<{ readonly removed: readonly string[] }>;
   retry(owner: string, id: string, options: { readonly overwrite?: boolean }): Promise<Enqueued>;
   recover(owner: string, id: string, edited: EditedCopy | undefined): Promise<Enqueued>;
-  /** Starts a flush and waits for its end a while; a repeat joins the one that runs. */
-  flush(owner: string): Promise<FlushAnswer>;
+  /**
+   * Starts a flush, or has the one that runs followed by another, and waits for its end a while. A repeat has the same
+   * `ticket` and the same answer. Without one, as older pages call, it joins whatever was asked for last so.
+   */
+  flush(owner: string, ticket?: string): Promise<FlushAnswer>;
   /** A trigger that a page saw. Answers at once; the host stays alive for the flush. */
   trigger(cause: FlushCause): Promise<void>;
   pause(owner: string): Promise<void>;

@@ -59,15 +59,20 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
       return answer;
     };
 
-  const startFlush = (owner: string): Promise<FlushAnswer> => {
+  const startFlush = (owner: string, name: string, hasTicket: boolean): Promise<FlushAnswer> => {
     const flush = ring('flush')
       .then((result): FlushAnswer => {
         // Another one may have signed in on the way.
         if (result?.owner !== owner) throw new SignedOutError('This owner is not signed in here', { owner });
         return { type: 'ended', result };
       })
-      .finally(() => flushes.delete(owner));
-    flushes.set(owner, flush);
+      .finally(() => {
+        // It may end while the page that asked for it is not asking; an older page's next call is another flush.
+        if (hasTicket) timers.after(LONGEST_WAIT_MS, () => flushes.delete(name));
+        else flushes.delete(name);
+      });
+    flushes.set(name, flush);
+    flush.catch(() => undefined);
     return flush;
   };
 
@@ -125,8 +130,9 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
         engine.recover(owner, id, edited),
       ),
     ),
-    flush: own((owner) => {
-      const flush = flushes.get(owner) ?? startFlush(owner);
+    flush: own((owner, ticket?: string) => {
+      const name = JSON.stringify([owner, ticket]);
+      const flush = flushes.get(name) ?? startFlush(owner, name, ticket !== undefined);
       return new Promise((resolve, reject) => {
         const cancel = timers.after(LONGEST_WAIT_MS, () => resolve({ type: 'running' }));
         flush.then(resolve, reject).finally(cancel);

@@ -388,6 +388,38 @@ describe('the Service Worker host', () => {
     expect(asked.filter((cause) => cause === 'flush')).toHaveLength(1);
   });
 
+  it('[D2, W11] another call of flush is answered by a flush of its own, the repeat of one by the same', async () => {
+    const ends: (() => void)[] = [];
+    const { clock, post } = worker({
+      flushActive: (cause) =>
+        new Promise((resolve) => {
+          const remaining = { ...NO_COUNTS, queued: ends.length + 1 };
+          if (cause === 'flush') ends.push(() => resolve({ owner: 'ann', outcomes: [], remaining }));
+          else resolve(undefined);
+        }),
+    });
+    const answer = ({ posted }: ReturnType<typeof post>) => posted.at(-1);
+    const ended = (queued: number) => ({ value: { type: 'ended', result: { remaining: { queued } } } });
+    const first = post('flush', 'ann', 'one');
+    // A row is stored, and somebody asks for it to be sent.
+    const second = post('flush', 'ann', 'two');
+    await clock.advance(10_000);
+    expect([answer(first), answer(second)]).toMatchObject([
+      { value: { type: 'running' } },
+      { value: { type: 'running' } },
+    ]);
+    ends[0]?.();
+    await clock.advance(0);
+    // It ended while nobody asked.
+    const again = [post('flush', 'ann', 'one'), post('flush', 'ann', 'two')] as const;
+    await clock.advance(0);
+    expect(answer(again[0])).toMatchObject(ended(1));
+    for (const end of ends) end();
+    await clock.advance(0);
+    expect(answer(again[1])).toMatchObject(ended(2));
+    expect(ends).toHaveLength(2);
+  });
+
   it('[D43, W16] a flush that found another owner active answers the one who asked nothing of it', async () => {
     const { clock, post } = worker({
       flushActive: async () => ({ owner: 'bob', outcomes: [], remaining: { ...NO_COUNTS, queued: 3 } }),
