@@ -7,6 +7,7 @@ import type {
   EditedCopy,
   ExportedOutbox,
   JournalPage,
+  JournalPlace,
   SignedOut,
   SignOutPolicy,
 } from '../shared/answers.ts';
@@ -47,7 +48,7 @@ export interface OutboxMethods<F extends Families> {
   /** Everything of the owner, for a person who wants a copy. */
   export(): Promise<ExportedOutbox>;
   /** Outcomes after a place in the journal; without one, where it ends. `runReactions` does this for you. */
-  journal(after: { readonly epoch: string; readonly n: number } | undefined): Promise<JournalPage>;
+  journal(after: JournalPlace | undefined): Promise<JournalPage>;
   /**
    * Resolves when no other owner's request is under way any more. Where a cookie is the credential: sign out, change
    * the cookie, then sign in (W30).

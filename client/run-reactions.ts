@@ -3,6 +3,7 @@
  * in one page of the browser. Reads the journal on from where this browser was last told something, so that what ended
  * while no page was open is reacted to when one opens.
  */
+import type { JournalPlace as Place } from '../shared/answers.ts';
 import type { JournalEntry, Outcome } from '../shared/outcome.ts';
 import type { OutboxMethods } from './outbox.ts';
 import { type PageStep, pageReactions } from './page-reactions.ts';
@@ -25,11 +26,6 @@ export interface ReactionOptions {
   readonly realm?:
     | Pick<PageRealm, 'document' | 'navigator' | 'localStorage' | 'Date' | 'setTimeout'>
     | undefined;
-}
-
-interface Place {
-  readonly epoch: string;
-  readonly n: number;
 }
 
 /** While a drain runs its outcomes are read so often; at its end all of them. */
@@ -89,10 +85,11 @@ export function runReactions(
       untold = [];
     }
     lastReadAt = realm.Date.now();
-    const { epoch, entries, truncated, last } = await journal(place);
+    const { epoch, entries, truncated, last, lastAt } = await journal(place);
     if (hasEnded || view.getSnapshot().owner !== mine) return;
     const isFirst = place === undefined;
-    place = { epoch, n: entries.at(-1)?.n ?? last };
+    const { n, at } = entries.at(-1) ?? { n: last, at: lastAt };
+    place = { epoch, n, at };
     isBehind ||= place.n < last;
     if (isFirst) {
       // This browser begins here, unless another page of it has begun meanwhile.
@@ -157,16 +154,16 @@ type Stored = Pick<PageRealm, 'localStorage'>;
 /** Where storage is forbidden each page begins where the journal ends, and tells for itself. */
 function readPlace(realm: Stored, key: string): Place | undefined {
   try {
-    const { epoch, n } = JSON.parse(realm.localStorage.getItem(key) ?? '{}') as Partial<Place>;
-    return typeof epoch === 'string' && typeof n === 'number' ? { epoch, n } : undefined;
+    const { epoch, n, at } = JSON.parse(realm.localStorage.getItem(key) ?? '{}') as Partial<Place>;
+    return typeof epoch === 'string' && typeof n === 'number' ? { epoch, n, at } : undefined;
   } catch {
     return undefined;
   }
 }
 
-function writePlace(realm: Stored, key: string, { epoch, n }: Place): void {
+function writePlace(realm: Stored, key: string, { epoch, n, at }: Place): void {
   try {
-    realm.localStorage.setItem(key, JSON.stringify({ epoch, n }));
+    realm.localStorage.setItem(key, JSON.stringify({ epoch, n, at }));
   } catch {
     // Full or forbidden: at worst something is told twice.
   }

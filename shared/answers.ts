@@ -105,12 +105,22 @@ export interface ExplainedRow {
   readonly wakes: readonly string[];
 }
 
+/** Where in the journal of an owner a page has come. */
+export interface JournalPlace {
+  readonly epoch: string;
+  readonly n: number;
+  /** When that outcome was made: after a power cut its number may stand for another one (S14). */
+  readonly at?: number | undefined;
+}
+
 export interface JournalPage {
   readonly epoch: string;
   readonly entries: readonly JournalEntry[];
   /** Outcomes between the asked number and the first entry are gone, or the epoch is another: read all again (D41). */
   readonly truncated: boolean;
   readonly last: number;
+  /** When the last one was made. */
+  readonly lastAt?: number | undefined;
 }
 
 /** What becomes of an owner's rows when it signs out (W32). */

@@ -15,6 +15,7 @@ import type {
   ExportedOutbox,
   FlushCause,
   JournalPage,
+  JournalPlace,
   SignedOut,
   SignOutPolicy,
   StorageStatus,
@@ -237,11 +238,7 @@ export interface WorkerApi {
     owner: string,
     ids: readonly string[],
   ): Promise<readonly { readonly id: string; readonly body: unknown }[]>;
-  journal(
-    owner: string,
-    after: { readonly epoch: string; readonly n: number } | undefined,
-    limit: number,
-  ): Promise<JournalPage>;
+  journal(owner: string, after: JournalPlace | undefined, limit: number): Promise<JournalPage>;
   settled(owner: string, id: string): Promise<Settled | Waiting>;
   explain(owner: string, id: string): Promise<ExplainedRow | undefined>;
   conflicts(owner: string): Promise<readonly ConflictSummary[]>;

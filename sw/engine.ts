@@ -9,6 +9,7 @@ import type {
   ExportedOutbox,
   FlushCause,
   JournalPage,
+  JournalPlace,
   SignedOut,
   SignOutPolicy,
   StorageStatus,
@@ -91,11 +92,7 @@ export interface Engine {
     owner: string,
     ids: readonly string[],
   ): Promise<readonly { readonly id: string; readonly body: unknown }[]>;
-  journal(
-    owner: string,
-    after: { readonly epoch: string; readonly n: number } | undefined,
-    limit: number,
-  ): Promise<JournalPage>;
+  journal(owner: string, after: JournalPlace | undefined, limit: number): Promise<JournalPage>;
   /**
    * What became of an id, following to the row that took over. A row that only waits (queued, held or deferred)
    * is `waiting` and says which id to listen for; a blocked one has settled.

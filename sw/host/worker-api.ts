@@ -2,7 +2,7 @@
  * What pages may ask of this host, over its engine (W16, W30). Reads and choices are for the owner who is signed in
  * and for no other; an enqueue is judged by the engine, in the same transaction that would store it.
  */
-import type { FlushCause } from '../../shared/answers.ts';
+import type { FlushCause, JournalPlace } from '../../shared/answers.ts';
 import { InvalidCommandError, SignedOutError } from '../../shared/errors.ts';
 import { isUnreadable } from '../../shared/is-unreadable.ts';
 import type { FlushResult } from '../../shared/outcome.ts';
@@ -161,7 +161,7 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
     },
     storage: async () => engine.storage(),
     bodies: own((owner, ids: readonly string[]) => engine.bodies(owner, ids.slice(0, LARGEST_PAGE))),
-    journal: own((owner, after: { readonly epoch: string; readonly n: number } | undefined, limit: number) =>
+    journal: own((owner, after: JournalPlace | undefined, limit: number) =>
       engine.journal(owner, after, Math.min(limit, LARGEST_PAGE)),
     ),
     settled: own((owner, id: string) => engine.settled(owner, id)),

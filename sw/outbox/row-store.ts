@@ -4,7 +4,7 @@
  * tests and apps' own tests, in memory; both share `judge.ts` and pass one suite (R45).
  */
 
-import type { JournalPage } from '../../shared/answers.ts';
+import type { JournalPage, JournalPlace } from '../../shared/answers.ts';
 import type { Key } from '../../shared/key.ts';
 import type { IdEntry, JournalEntry, Outcome, StateCounts } from '../../shared/outcome.ts';
 import type { Row } from '../../shared/row.ts';
@@ -206,11 +206,7 @@ export interface RowStore {
   findEndOfOrigin(origin: string): Promise<IdEntry | undefined>;
   /** The newest journalled outcome of an id, while the journal holds it. */
   findOutcome(id: string): Promise<ToldOutcome | undefined>;
-  readJournal(
-    owner: string,
-    after: { readonly epoch: string; readonly n: number } | undefined,
-    limit: number,
-  ): Promise<JournalPage>;
+  readJournal(owner: string, after: JournalPlace | undefined, limit: number): Promise<JournalPage>;
   /** Removes journal entries and remembered ids past their bounds, a slice at a time; answers whether more is left. */
   trim(owner: string, now: number): Promise<boolean>;
   readFact(name: FactName): Promise<unknown>;

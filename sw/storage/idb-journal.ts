@@ -2,6 +2,7 @@
  * Outcomes and ended ids on IndexedDB (D41, R9), a record per transaction: a drain of a thousand rows writes a
  * few dozen records, not two thousand.
  */
+import type { JournalPlace } from '../../shared/answers.ts';
 import type { IdEntry, JournalEntry } from '../../shared/outcome.ts';
 import type { JournalPage, ToldOutcome } from '../outbox/row-store.ts';
 import { tried } from './idb-request.ts';
@@ -10,6 +11,7 @@ import {
   endOf,
   ID_ENTRIES,
   ID_MS,
+  isPlaceLost,
   JOURNAL_ENTRIES,
   JOURNAL_MS,
   NEW_OWNER,
@@ -73,20 +75,26 @@ export async function readJournalPage(
   transaction: IDBTransaction,
   keyRange: typeof IDBKeyRange,
   owner: string,
-  after: { readonly epoch: string; readonly n: number } | undefined,
+  after: JournalPlace | undefined,
   limit: number,
 ): Promise<JournalPage> {
   const state = await readState(transaction);
   const { epoch } = state;
   const { journalLast, journalGone } = ownerIn(state, owner) ?? NEW_OWNER;
-  // A number beyond the last was given by a transaction that a power cut took back.
-  const isLost = after !== undefined && (after.epoch !== epoch || after.n > journalLast);
+  const journal = transaction.objectStore(JOURNAL);
+  const madeAt = async (number: number): Promise<number | undefined> => {
+    const range = keyRange.bound([owner, number], above([owner]));
+    const [chunk] = await readChunks<JournalChunk>(journal.getAll(range, 1));
+    return chunk?.entries.find(({ n }) => n === number)?.at;
+  };
+  const [seenAt, lastAt] = await Promise.all([after && madeAt(after.n), madeAt(journalLast)]);
+  const isLost = isPlaceLost(after, { epoch, journalLast, seenAt });
   const from = isLost ? 0 : (after?.n ?? 0);
   const entries: StoredEntry[] = [];
   let next = Math.max(from, journalGone) + 1;
   while (entries.length < limit && next <= journalLast) {
     const range = keyRange.bound([owner, next], above([owner]));
-    const chunks = await readChunks<JournalChunk>(transaction.objectStore(JOURNAL).getAll(range, SLICE));
+    const chunks = await readChunks<JournalChunk>(journal.getAll(range, SLICE));
     entries.push(...chunks.flatMap((chunk) => chunk.entries.filter(({ n }) => n >= next)));
     next = (chunks.at(-1)?.n ?? journalLast) + 1;
   }
@@ -95,6 +103,7 @@ export async function readJournalPage(
     entries: entries.slice(0, limit).map(entryOf),
     truncated: isLost || from < journalGone,
     last: journalLast,
+    lastAt,
   };
 }
 

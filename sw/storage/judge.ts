@@ -2,6 +2,7 @@
  * Judges commits against what was read, and says what to write (R9, R40, R41). Pure: both stores read what
  * `planReads` names, ask here, and carry out the writes in one transaction, so that they cannot differ (R45).
  */
+import type { JournalPlace } from '../../shared/answers.ts';
 import { assert } from '../../shared/assert.ts';
 import { type Key, keyToken, toKeyArray } from '../../shared/key.ts';
 import type { IdEntry, JournalEntry, OutcomeEnd } from '../../shared/outcome.ts';
@@ -132,6 +133,17 @@ export function endOf({ outcome, requestHash }: Omit<StoredEntry, 'n' | 'at'>): 
   const { id, origin } = outcome.row;
   const by = 'by' in outcome ? { by: outcome.by } : {};
   return { id, key: toKeyArray(outcome.row), requestHash, origin, end: outcome.type, ...by };
+}
+
+/** A place that a power cut took back: its number is not reached again, or was given to another outcome since (S14). */
+export function isPlaceLost(
+  after: JournalPlace | undefined,
+  now: { readonly epoch: string; readonly journalLast: number; readonly seenAt: number | undefined },
+): boolean {
+  if (after === undefined) return false;
+  const { epoch, n, at } = after;
+  const isOther = at !== undefined && now.seenAt !== undefined && at !== now.seenAt;
+  return epoch !== now.epoch || n > now.journalLast || isOther;
 }
 
 /** @throws where a commit breaks the port's rules: a defect of its planner, found before anything is read. */

@@ -22,6 +22,7 @@ import {
   checkCommit,
   ID_ENTRIES,
   ID_MS,
+  isPlaceLost,
   JOURNAL_ENTRIES,
   JOURNAL_MS,
   judge,
@@ -246,14 +247,17 @@ export function createMemoryRowStore(
     async readJournal(owner, after, limit) {
       await turn();
       const { journalLast, journalGone } = ownerOf(owner);
-      const isLost = after !== undefined && (after.epoch !== epoch || after.n > journalLast);
+      const all = entriesBy('owner', owner);
+      const seenAt = all.find(({ n }) => n === after?.n)?.at;
+      const isLost = isPlaceLost(after, { epoch, journalLast, seenAt });
       const from = isLost ? 0 : (after?.n ?? 0);
-      const entries = entriesBy('owner', owner).filter(({ n }) => n > from);
+      const entries = all.filter(({ n }) => n > from);
       return {
         epoch,
         entries: entries.slice(0, limit).map(entryOf),
         truncated: isLost || from < journalGone,
         last: journalLast,
+        lastAt: all.at(-1)?.at,
       };
     },
     async trim(owner, now) {

@@ -490,6 +490,21 @@ export function describeRowStore(name: string, open: () => Promise<OpenRowStore>
         });
       });
 
+      it('[D41, S14] says so to who has seen another outcome under that number, which a power cut took back', async () => {
+        const { store, startedAt } = await open();
+        await manyOutcomes(store, 3);
+        const epoch = await store.epoch();
+        expect(await store.readJournal('ann', undefined, 0)).toMatchObject({ last: 3, lastAt: startedAt });
+        expect(await store.readJournal('ann', { epoch, n: 2, at: startedAt }, 9)).toMatchObject({
+          truncated: false,
+          entries: [{ n: 3 }],
+        });
+        expect(await store.readJournal('ann', { epoch, n: 2, at: startedAt - 5 }, 9)).toMatchObject({
+          truncated: true,
+          entries: [{ n: 1 }, { n: 2 }, { n: 3 }],
+        });
+      });
+
       it('[D41] is cut to its last 1,000 outcomes, and says so to who asks for older ones', async () => {
         const { store, startedAt } = await open();
         await manyOutcomes(store, 1_003);

@@ -187,6 +187,30 @@ describe('trouble in the device’s own book-keeping', () => {
   });
 });
 
+describe('a power cut', () => {
+  it('[D41, S14] lets no page miss an outcome that was given the number of one that was lost', async () => {
+    const world = await dispatchWorld();
+    await world.put('a');
+    await world.put('b');
+    await world.flush();
+    const { epoch, last: n, lastAt: at } = await world.engine.journal('ann', undefined, 100);
+    world.store.forgetRelaxed();
+    await world.clock.advance(60_000);
+    await world.restart();
+    world.server.next({ type: 'status', status: 422 });
+    const refused = await world.put('c', { urgent: true });
+    await world.flush();
+    const page = await world.engine.journal('ann', { epoch, n, at }, 100);
+    expect(page.truncated).toBe(true);
+    expect(page.entries.map(({ outcome }) => outcome.row.id)).toContain(refused.id);
+    const { lastAt } = page;
+    expect(await world.engine.journal('ann', { epoch, n: page.last, at: lastAt }, 100)).toMatchObject({
+      truncated: false,
+      entries: [],
+    });
+  });
+});
+
 describe('the report port', () => {
   it('[D48] hears once of each unknown and blocked row, with no body, and not of the network', async () => {
     const world = await dispatchWorld();
