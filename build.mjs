@@ -18,6 +18,7 @@ export const ENTRIES = {
   'shared/index': 'shared/index.ts',
   'testing/index': 'sw/testing/index.ts',
   'inspector/index': 'client/inspector/index.ts',
+  'badge/index': 'client/app-badge.ts',
 };
 
 /**

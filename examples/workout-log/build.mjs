@@ -17,6 +17,7 @@ const alias = {
   'holdfast/client': join(root, 'client/index.ts'),
   'holdfast/reactions': join(root, 'client/reactions.ts'),
   'holdfast/inspector': join(root, 'client/inspector/index.ts'),
+  'holdfast/badge': join(root, 'client/app-badge.ts'),
 };
 
 /** Files that are not part of the shell: the worker itself, and what only developers read. */

@@ -10,13 +10,15 @@ import { LogView } from './log-view.tsx';
 import { headlineOf, OutboxPanel } from './outbox-panel.tsx';
 import type { Session, SignOutPolicy } from './session.ts';
 import { useReadable } from './store.ts';
+import { SupportView } from './support-view.tsx';
 
-type Place = 'log' | 'outbox' | 'lab';
+type Place = 'log' | 'outbox' | 'lab' | 'support';
 
 const PLACES: readonly { readonly place: Place; readonly label: string; readonly icon: IconName }[] = [
   { place: 'log', label: 'Log', icon: 'list' },
   { place: 'outbox', label: 'Outbox', icon: 'stack' },
   { place: 'lab', label: 'Lab', icon: 'flask' },
+  { place: 'support', label: 'Support', icon: 'gauge' },
 ];
 
 interface AppProps {
@@ -29,6 +31,10 @@ export function App({ session, onSignOut }: AppProps): JSX.Element {
   const status = useReadable(session.status);
   const { counts } = status;
   const count = counts.queued + counts.sending + counts.held + counts.blocked;
+  const open = (next: Place): void => {
+    setPlace(next);
+    window.scrollTo({ top: 0 });
+  };
   const mood = counts.blocked > 0 ? 'blocked' : counts.held > 0 ? 'held' : count > 0 ? 'waiting' : 'done';
 
   return (
@@ -54,11 +60,16 @@ export function App({ session, onSignOut }: AppProps): JSX.Element {
           <LogView session={session} />
         </div>
         <div class="pane pane-outbox">
-          <OutboxPanel session={session} />
+          <OutboxPanel session={session} onSupport={() => open('support')} />
         </div>
         <div class="pane pane-lab">
           <LabPanel session={session} />
         </div>
+        {place === 'support' && (
+          <div class="pane pane-support">
+            <SupportView session={session} onClose={() => open('log')} />
+          </div>
+        )}
       </main>
       <nav class="tabs" aria-label="Views">
         {PLACES.map((one) => (
@@ -66,10 +77,7 @@ export function App({ session, onSignOut }: AppProps): JSX.Element {
             key={one.place}
             type="button"
             aria-current={place === one.place ? 'page' : undefined}
-            onClick={() => {
-              setPlace(one.place);
-              window.scrollTo({ top: 0 });
-            }}
+            onClick={() => open(one.place)}
           >
             <Icon name={one.icon} />
             <span>{one.label}</span>

@@ -1,4 +1,5 @@
 /** The session of one account: an outbox, the copy of the server, and what the page does about outcomes. */
+import { keepAppBadge } from 'holdfast/badge';
 import { connectOutbox, type Handle, type Outbox } from 'holdfast/client';
 import { type DataStep, runReactions, SENTENCES } from 'holdfast/reactions';
 import type { Outcome } from 'holdfast/shared';
@@ -25,6 +26,7 @@ export async function connectSession(account: Account): Promise<Session> {
   const accepted = openAccepted(account.id);
   const changes = watchChanges(outbox, copy);
   const status = watchStatus(outbox);
+  const endBadge = keepAppBadge(outbox.view);
 
   async function refresh(): Promise<void> {
     const forget = accepted.beginRead();
@@ -79,6 +81,7 @@ export async function connectSession(account: Account): Promise<Session> {
 
   return {
     account,
+    outbox,
     status,
     changes,
     copy,
@@ -118,6 +121,7 @@ export async function connectSession(account: Account): Promise<Session> {
     },
     close() {
       endReactions();
+      endBadge();
       endSwitch();
       window.removeEventListener('online', onOnline);
       changes.close();

@@ -11,7 +11,12 @@ const SHOWN_FIRST = 5;
 const SHOWN_MOST = 200;
 const CLOCK_MS = 30_000;
 
-export function OutboxPanel({ session }: { readonly session: Session }): JSX.Element {
+interface OutboxPanelProps {
+  readonly session: Session;
+  readonly onSupport: () => void;
+}
+
+export function OutboxPanel({ session, onSupport }: OutboxPanelProps): JSX.Element {
   const status = useReadable(session.status);
   const changes = useReadable(session.changes).filter(({ isLeaving }) => !isLeaving);
   const now = useNow();
@@ -64,6 +69,9 @@ export function OutboxPanel({ session }: { readonly session: Session }): JSX.Ele
             Export
           </button>
         )}
+        <button type="button" class="button button-small button-quiet" onClick={onSupport}>
+          Support
+        </button>
       </div>
       {blocked.length > 0 && (
         <>

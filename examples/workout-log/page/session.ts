@@ -1,4 +1,5 @@
 /** What the screens ask for, for one signed-in account. connect-session.ts makes it out of an outbox. */
+import type { InspectedOutbox } from 'holdfast/inspector';
 import type { Workout } from '../definition/outbox.ts';
 import type { Accepted } from './accepted.ts';
 import type { Account } from './account.ts';
@@ -39,6 +40,8 @@ export interface Session {
   readonly status: Readable<OutboxStatus>;
   readonly changes: Readable<readonly WaitingChange[]>;
   readonly copy: Readable<CopyContent>;
+  /** For the support view. */
+  readonly outbox: InspectedOutbox;
   readonly accepted: Pick<Accepted, 'subscribe' | 'getSnapshot' | 'originOf'>;
   logWorkout(values: Workout): Promise<void>;
   editWorkout(workout: ShownWorkout, patch: Partial<Workout>): Promise<void>;
