@@ -224,8 +224,10 @@ describe('the line where nothing can be stored', () => {
 describe('the line under a strict policy', () => {
   it('[W16] evaluates nothing and loads nothing but itself', async () => {
     const app = await serveLine({
-      'content-security-policy':
-        "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'",
+      headers: {
+        'content-security-policy':
+          "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'",
+      },
     });
     const chromium = await launchChromium();
     const page = await chromium.openPage(app.origin);

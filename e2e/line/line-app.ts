@@ -10,10 +10,17 @@ export interface LineApp extends AppServer, Omit<CommandServer, 'route'> {
   nextCommand(): Promise<unknown>;
 }
 
-export async function serveLine(headers?: Readonly<Record<string, string>>): Promise<LineApp> {
+export interface LineOptions {
+  /** Sent with every file. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Scripts of its own in place of the line's. */
+  readonly entries?: { readonly worker: string; readonly page: string } | undefined;
+}
+
+export async function serveLine({ headers, entries }: LineOptions = {}): Promise<LineApp> {
   const [worker, page] = await Promise.all([
-    buildFixture({ entry: { file: 'e2e/line/worker.ts' } }),
-    buildFixture({ entry: { file: 'e2e/line/page.ts' } }),
+    buildFixture({ entry: { file: entries?.worker ?? 'e2e/line/worker.ts' } }),
+    buildFixture({ entry: { file: entries?.page ?? 'e2e/line/page.ts' } }),
   ]);
   const { route, ...server } = createCommandServer();
   let gate: Promise<void> | undefined;

@@ -81,6 +81,8 @@ const PAUSE_MS = 25;
 const MOST_PAUSES = 8;
 const PERIOD_MS = 12 * 3_600_000;
 
+/** Without an event a worker is stopped after half a minute, in every browser: less one attempt. */
+const IDLE_MS = 20_000;
 /**
  * For how long an event may start new sends: the browser's limit less one attempt. Chromium, the one with Background
  * Sync, gives a message 300 s and a sync event 180 s; Firefox gives 60 s.
@@ -124,7 +126,7 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
     }
   };
   /** For a trigger nobody waits for: when the flush fails, another trigger tries again. */
-  const start = (cause: FlushCause): Promise<void> => {
+  const start = (cause: FlushCause, lifeMs = messageMs): Promise<void> => {
     const begin = async (isRun: boolean): Promise<void> => {
       // In a turn of its own: the answer to the call goes first.
       await passed(0);
@@ -135,7 +137,7 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
         if (isRun) await pause();
         saving = undefined;
       }
-      await ring(cause);
+      await ring(cause, lifeMs);
     };
     if (cause !== 'enqueue') return keep(begin(false).then(told, told));
     const isRun = Math.abs(clock.now() - savedAt) < RUN_MS;
@@ -198,16 +200,16 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
   realm.addEventListener('activate', () => {
     // The one before is gone for certain now: what it had not told any more must be read.
     void announce();
-    void start('start');
+    void start('start', IDLE_MS);
   });
   realm.addEventListener('periodicsync', (event) => {
-    if (event.tag === name) event.waitUntil(start('periodic'));
+    if (event.tag === name) event.waitUntil(start('periodic', syncMs));
   });
   engine.onChange(deps.broadcaster.change);
   engine.onProgress(deps.broadcaster.progress);
   engine.onStorage(() => tell({ type: 'storage' }));
   void announce();
-  timers.after(START_DELAY_MS, () => void start('start'));
+  timers.after(START_DELAY_MS, () => void start('start', IDLE_MS));
   periodicSync?.register(name, { minInterval: PERIOD_MS }).then(
     () => {
       isPeriodic = true;

@@ -183,6 +183,23 @@ describe('the Service Worker host', () => {
     expect(flush).toEqual(['flushActive', 'sync', { until: startedAt + 160_000 }]);
   });
 
+  it('[W4] a start, which no event carries, keeps nothing going for longer than a worker lives without one', async () => {
+    const { activate, clock, engine, period } = worker();
+    await clock.advance(1_000);
+    await clock.advance(0);
+    activate();
+    await clock.advance(0);
+    period('holdfast');
+    await clock.advance(0);
+    const flushes = engine.asked.filter(([name]) => name === 'flushActive');
+    const lives = (ms: number) => ({ until: clock.now() + ms });
+    expect(flushes).toEqual([
+      ['flushActive', 'start', lives(20_000)],
+      ['flushActive', 'start', lives(20_000)],
+      ['flushActive', 'periodic', lives(160_000)],
+    ]);
+  });
+
   it('[W31, W32] forgets what pages handed over for an account that signs out or makes room for another', async () => {
     const { clock, post, given } = worker();
     const headers = { authorization: 'Bearer t' };
