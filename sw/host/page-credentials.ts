@@ -8,7 +8,8 @@ import type { Timers } from '../environment.ts';
 
 export interface PageCredentials extends Credentials {
   /**
-   * A page's answer, or its own initiative; `undefined`: nobody is signed in. Answers whether rows may leave now that
+   * A page's answer, or its own initiative; `undefined`: it has none, which only counts where no other page has some.
+   * Answers whether rows may leave now that
    * could not before. Nothing that answers a question does: several pages answer one, and a flush each would ask anew,
    * for ever.
    */
@@ -25,20 +26,25 @@ export interface PageCredentialsDeps {
 }
 
 const PATIENCE_MS = 4_000;
+/** For how long a page that has some may still contradict one that has none. */
+const DISSENT_MS = 500;
+/** A worker that lives through more new headers than this may try an old one again. */
+const MOST_SEEN = 50;
 
 export function createPageCredentials({ after, hasPages, ask }: PageCredentialsDeps): PageCredentials {
   const known = new Map<string, CredentialsOffer>();
-  /** What was given last, refused or not, as text. */
-  const last = new Map<string, string>();
+  /** What was given so far, refused or not, as text: two pages with different old ones would be news to each other for ever. */
+  const seen = new Map<string, Set<string>>();
   const asking = new Map<
     string,
-    { readonly offer: Promise<CredentialsOffer>; readonly settle: () => void }
+    { readonly offer: Promise<CredentialsOffer>; readonly settle: () => void; readonly doubt: () => void }
   >();
 
   const askPages = (owner: string, refused: boolean): Promise<CredentialsOffer> => {
     const current = asking.get(owner);
     if (current) return current.offer;
     let settle = (): void => undefined;
+    let cancelDissent = (): void => undefined;
     const offer = new Promise<CredentialsOffer>((resolve, reject) => {
       const cancel = after(PATIENCE_MS, () => {
         asking.delete(owner);
@@ -46,11 +52,17 @@ export function createPageCredentials({ after, hasPages, ask }: PageCredentialsD
       });
       settle = () => {
         cancel();
+        cancelDissent();
         asking.delete(owner);
         resolve(known.get(owner) ?? { type: 'none' });
       };
     });
-    asking.set(owner, { offer, settle });
+    let isDoubted = false;
+    const doubt = (): void => {
+      if (!isDoubted) cancelDissent = after(DISSENT_MS, settle);
+      isDoubted = true;
+    };
+    asking.set(owner, { offer, settle, doubt });
     ask(owner, refused);
     return offer;
   };
@@ -63,19 +75,23 @@ export function createPageCredentials({ after, hasPages, ask }: PageCredentialsD
       return (await hasPages()) ? askPages(owner, refused) : { type: 'none' };
     },
     give(owner, credentials) {
-      const text = JSON.stringify(credentials);
       const question = asking.get(owner);
-      const isNews = credentials !== undefined && !question && last.get(owner) !== text;
-      if (credentials) {
-        known.set(owner, { type: 'headers', ...credentials });
-        last.set(owner, text);
-      } else known.delete(owner);
+      if (!credentials) {
+        question?.doubt();
+        return false;
+      }
+      const text = JSON.stringify(credentials);
+      const texts = seen.get(owner) ?? new Set();
+      const isNews = !question && !texts.has(text);
+      if (texts.size >= MOST_SEEN) texts.clear();
+      seen.set(owner, texts.add(text));
+      known.set(owner, { type: 'headers', ...credentials });
       question?.settle();
       return isNews;
     },
     forget(owner) {
       known.delete(owner);
-      last.delete(owner);
+      seen.delete(owner);
     },
   };
 }

@@ -50,7 +50,7 @@ describe('credentials that pages hand over', () => {
     await clock.settle();
     expect(asked).toEqual([['ann', false]]);
     credentials.give('ann', undefined);
-    expect(await offer).toEqual({ type: 'none' });
+    expect(await clock.until(offer)).toEqual({ type: 'none' });
     expect(credentials.give('ann', token('t1'))).toBe(true);
   });
 
@@ -70,7 +70,51 @@ describe('credentials that pages hand over', () => {
     const offer = credentials.offer('bob', false);
     await clock.settle();
     credentials.give('bob', undefined);
+    expect(await clock.until(offer)).toEqual({ type: 'none' });
+  });
+
+  it('[W31] of two tabs that disagree the one with headers counts, whichever answers first', async () => {
+    for (const answers of [
+      [undefined, token('t1')],
+      [token('t1'), undefined],
+    ]) {
+      const { clock, asked, credentials } = desk();
+      const offer = credentials.offer('ann', false);
+      await clock.settle();
+      for (const answer of answers) {
+        credentials.give('ann', answer);
+        await clock.advance(100);
+      }
+      expect(await offer).toEqual({ type: 'headers', ...token('t1') });
+      // Nor does the other one's answer take them away.
+      expect(await credentials.offer('ann', false)).toEqual({ type: 'headers', ...token('t1') });
+      expect(asked).toHaveLength(1);
+      await clock.advance(5_000);
+      expect(clock.pendingTimers).toBe(0);
+    }
+  });
+
+  it('[W31] tabs that have none all say so, and that is believed after a moment', async () => {
+    const { clock, credentials } = desk();
+    const offer = credentials.offer('ann', false);
+    await clock.settle();
+    credentials.give('ann', undefined);
+    credentials.give('ann', undefined);
+    await clock.advance(500);
     expect(await offer).toEqual({ type: 'none' });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('[W31, W22] two tabs with different headers, both refused, do not start each other’s flush for ever', async () => {
+    const { clock, credentials } = desk();
+    let flushes = 0;
+    for (let round = 0; round < 5; round++) {
+      const offer = credentials.offer('ann', round > 0);
+      await clock.settle();
+      for (const old of ['t1', 't2']) if (credentials.give('ann', token(old))) flushes++;
+      await offer;
+    }
+    expect(flushes).toBe(1);
   });
 
   it('[W31] with no page open there are none, and the rows are held', async () => {
