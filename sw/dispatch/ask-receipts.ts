@@ -45,7 +45,8 @@ export async function askReceipts(
   for (const host of await findGoneHosts([...asking, ...orphans], await deps.host, deps.locks))
     state.hosts.gone.add(host);
   const claimable: Row[] = [];
-  await inParallel([...asking, ...orphans], deps.settings.concurrency, async (row) => {
+  const atOnce = state.isProbing ? 1 : deps.settings.concurrency;
+  await inParallel([...asking, ...orphans], atOnce, async (row) => {
     if (await askAbout(row, state, deps)) claimable.push(row);
   });
   return claimable;

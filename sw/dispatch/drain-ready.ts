@@ -99,13 +99,15 @@ function portsOf(
 
   return {
     reader,
-    concurrency: settings.concurrency,
+    concurrency: () => (state.isProbing ? 1 : settings.concurrency),
     claimsAhead: () =>
-      claimsAhead(memory.pace, {
-        leaseMs: settings.shortestLeaseMs,
-        concurrency: settings.concurrency,
-        most: MOST_AHEAD,
-      }),
+      state.isProbing
+        ? 0
+        : claimsAhead(memory.pace, {
+            leaseMs: settings.shortestLeaseMs,
+            concurrency: settings.concurrency,
+            most: MOST_AHEAD,
+          }),
     stoppedBy: () => state.stoppedBy(),
     isStandingKnown: () => Math.abs(clock.now() - sureAt) < SURE_MS,
     async checkStanding() {
@@ -141,7 +143,11 @@ function portsOf(
     },
     goesLast: (row) => state.goesLast(row),
     together: (loaded) => sizeOfGroup(loaded, deps),
-    send: (loaded) => sendGroup(loaded, state, deps),
+    send: (loaded) =>
+      sendGroup(loaded, state, deps)?.then((judged) => {
+        state.isProbing = false;
+        return judged;
+      }),
     async reclaim(stale) {
       const commits = stale.flatMap((loaded) => {
         const { claimed } = loaded.attempt;

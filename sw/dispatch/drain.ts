@@ -32,7 +32,8 @@ export interface Settled {
 
 export interface DrainPorts<Judged> {
   readonly reader: LaneReader;
-  readonly concurrency: number;
+  /** Requests open at once, as things are now. */
+  concurrency(): number;
   /** Rows to claim beyond those that start now (C7). */
   claimsAhead(): number;
   /** Why nothing new may be sent now, if so. Asked before every claim and every send. */
@@ -80,7 +81,7 @@ type KeptStep = Extract<ClaimStep, { type: 'ask' | 'settle' }>;
 
 /** `first`: rows outside the lane whose keys may be claimed too. */
 export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Row[]): Drain {
-  const { reader, concurrency } = ports;
+  const { reader } = ports;
   /** Rows of keys that wait to be claimed, or of busy keys for when those are free again. */
   const known = new Map<string, { readonly key: Key; rows: readonly Row[] }>();
   let order: string[] = [];
@@ -201,7 +202,7 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
   };
 
   const startFreeing = (): void => {
-    while (freeing < concurrency) {
+    while (freeing < ports.concurrency()) {
       const next = kept.shift();
       if (!next) return;
       const { token, key, step } = next;
@@ -217,7 +218,7 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
   };
 
   const startSends = (): void => {
-    while (open < concurrency && loaded.length > 0) {
+    while (open < ports.concurrency() && loaded.length > 0) {
       const count = Math.max(1, Math.min(ports.together(loaded), loaded.length));
       const group = loaded.splice(0, count);
       const sent = ports.send(group);
@@ -277,11 +278,16 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
       return;
     }
     startFreeing();
-    if (loaded.length > 0 && open < concurrency && settling < MOST_SETTLING && !working.has('check')) {
+    if (
+      loaded.length > 0 &&
+      open < ports.concurrency() &&
+      settling < MOST_SETTLING &&
+      !working.has('check')
+    ) {
       if (ports.isStandingKnown()) startSends();
       else work('check', ports.checkStanding);
     }
-    const target = concurrency - open + ports.claimsAhead();
+    const target = ports.concurrency() - open + ports.claimsAhead();
     if (stale.length > 0) work('claim', reclaim);
     else if (loaded.length * 2 <= target && target > loaded.length && canClaim())
       work('claim', () => claim(target - loaded.length));

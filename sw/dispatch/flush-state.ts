@@ -39,6 +39,8 @@ export interface FlushState {
   readonly hosts: { readonly asked: Set<string>; readonly gone: Set<string> };
   facts: SendingFacts;
   headers: Readonly<Record<string, string>>;
+  /** The last answer was that nobody is signed in: one request finds out whether that has changed (W31). */
+  isProbing: boolean;
   readonly outcomes: readonly Outcome[];
   readonly wakeAt: number | undefined;
   readonly done: number;
@@ -107,6 +109,7 @@ export function createFlushState(
     hosts,
     facts,
     headers: {},
+    isProbing: facts.held?.wasRefused ?? false,
     get outcomes() {
       return outcomes;
     },

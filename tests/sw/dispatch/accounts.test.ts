@@ -133,6 +133,23 @@ describe('credentials', () => {
     expect(world.server.requests.length).toBeLessThanOrEqual(12);
   });
 
+  it('[W31, D5] while the session has ended a trigger costs one refused request, and all leave once it is back', async () => {
+    const world = await dispatchWorld();
+    for (let i = 0; i < 100; i++) await world.put(`t${i}`);
+    world.server.latencyMs = 10;
+    const stop = world.server.always({ type: 'unauthorized' });
+    // With cookies nobody but the server can say that it has ended.
+    await world.flush();
+    for (const cause of ['visible', 'online', 'connect', 'timer', 'sync'] as const) {
+      const before = world.server.requests.length;
+      expect(await world.run(world.engine.flush('ann', cause))).toMatchObject({ stoppedBy: 'auth' });
+      expect(world.server.requests.length - before).toBe(1);
+    }
+    stop();
+    expect((await world.flush()).outcomes).toHaveLength(100);
+    expect(world.server.mostOpen).toBe(6);
+  });
+
   it('[D5] the same headers again are not tried again in the flush that saw them refused', async () => {
     const world = await dispatchWorld();
     await world.put('a');
