@@ -27,6 +27,8 @@ const ENTRIES = {
       'sentenceOf',
     ],
   },
+  inspector: { load: () => import('../client/inspector/index.ts'), names: ['defineInspector'] },
+  badge: { load: () => import('../client/app-badge.ts'), names: ['keepAppBadge'] },
   shared: {
     load: () => import('../shared/index.ts'),
     names: [

@@ -259,6 +259,11 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     quiet,
     pause(owner) {
       void scheduler.stop(owner, 'paused');
+      const state = stateOf(owner);
+      if (state.isRunning) return;
+      // Where nothing is under way no drain would end and say so.
+      Object.assign(state, { stoppedBy: 'paused', wakeAt: undefined } satisfies Partial<OwnerState>);
+      tell(owner);
     },
     async stop() {
       isStopped = true;

@@ -215,6 +215,18 @@ describe('export', () => {
 });
 
 describe('pause', () => {
+  it('[W18] is told at once, also where nothing was under way', async () => {
+    const world = await dispatchWorld();
+    const told: (string | undefined)[] = [];
+    world.engine.onProgress(({ stoppedBy }) => told.push(stoppedBy));
+    await world.run(world.engine.pause('ann'));
+    await world.clock.advance(0);
+    expect(told.at(-1)).toBe('paused');
+    await world.run(world.engine.resume('ann'));
+    await world.flush();
+    expect(world.engine.progress('ann').stoppedBy).toBeUndefined();
+  });
+
   it('[W17, C8] starts nothing new at once, lets what is open end, and lasts over a restart until resume', async () => {
     const world = await dispatchWorld({ concurrency: 2 });
     world.server.latencyMs = 1_000;
