@@ -22,7 +22,9 @@ export function readSnapshot(storage: Pick<Storage, 'getItem'>, name: string): S
     if (typeof value?.generation !== 'number' || !Array.isArray(value.rows)) return { type: 'unreadable' };
     const { epoch, generation, at, until, rows } = value;
     const bound = typeof until === 'number' ? { until } : {};
-    return { type: 'snapshot', epoch: String(epoch), generation, at: Number(at), rows, ...bound };
+    // One bad row never keeps the others from being read (R3).
+    const read = rows.filter((one) => typeof one?.row === 'object' && one.row !== null);
+    return { type: 'snapshot', epoch: String(epoch), generation, at: Number(at), rows: read, ...bound };
   } catch {
     return { type: 'unreadable' };
   }

@@ -19,7 +19,8 @@ const { values } = parseArgs({
     /** How many failing seeds are shrunk and told. */
     tell: { type: 'string', default: '1' },
     bundle: { type: 'string' },
-    quiet: { type: 'boolean', default: false },
+    /** Ends with the first seed that fails, untold. */
+    stop: { type: 'boolean', default: false },
   },
 });
 const options = {
@@ -69,11 +70,13 @@ async function run(outfile) {
     const seeds = failed.get(clause) ?? [];
     failed.set(clause, [...seeds, seed]);
     if (seeds.length < 3) console.log(`seed ${seed}: ${what}`);
+    if (values.stop) break;
   }
   const seconds = (performance.now() - began) / 1000;
   for (const [clause, seeds] of failed) {
     console.log(`${clause}: ${seeds.length} seeds, ${seeds.slice(0, 12).join(' ')}`);
-    for (const seed of seeds.slice(0, Number(values.tell))) console.log(await explainSeed(seed, options));
+    for (const seed of seeds.slice(0, values.stop ? 0 : Number(values.tell)))
+      console.log(await explainSeed(seed, options));
   }
   console.log(JSON.stringify({ from, ...totals, failed: [...failed.values()].flat().length, seconds }));
   return failed.size === 0;

@@ -12,6 +12,7 @@ import {
   UnknownCallError,
 } from '../../shared/errors.ts';
 import { type Acknowledgement, agreeProtocol, PROTOCOL, type WorkerApi } from '../../shared/protocol.ts';
+import { wrongArgument } from './check-arguments.ts';
 
 /** What is read of an `ExtendableMessageEvent`. */
 export interface IncomingMessage {
@@ -43,6 +44,8 @@ interface Call {
   readonly id: string;
   readonly name: string;
   readonly argumentList: readonly unknown[];
+  /** The place of an argument that the call does not take. */
+  readonly wrong: number | undefined;
 }
 
 const MAX_ARGUMENTS = 6;
@@ -60,7 +63,11 @@ function readCall(message: unknown): Call | undefined {
   if (!Array.isArray(argumentList) || argumentList.length > MAX_ARGUMENTS) return undefined;
   // `HANDLER` values would let a message choose how it is read, a proxy back into the page included.
   if (!argumentList.every((value) => isRecord(value) && value['type'] === 'RAW')) return undefined;
-  return { id, name, argumentList };
+  const wrong = wrongArgument(
+    name,
+    argumentList.map(({ value }) => value),
+  );
+  return { id, name, argumentList, wrong };
 }
 
 export function createMessageEndpoint(api: WorkerApi, deps: MessageEndpointDeps): MessageEndpoint {
@@ -112,6 +119,13 @@ export function createMessageEndpoint(api: WorkerApi, deps: MessageEndpointDeps)
         refuse(port, message, new InvalidCommandError('The message is not a call'));
       } else if (!Object.hasOwn(api, call.name)) {
         refuse(port, message, new UnknownCallError(`No call is named ${call.name}`, { call: call.name }));
+      } else if (call.wrong !== undefined) {
+        const { name, wrong: argument } = call;
+        refuse(
+          port,
+          message,
+          new InvalidCommandError(`${name} was given what it does not take`, { argument }),
+        );
       } else {
         const { name, argumentList } = call;
         // A number of our own: two pages must not meet because they made the same id.

@@ -19,13 +19,17 @@ export function planLedgerRow(entry: LedgerEntry, now: number): Restored | undef
   const { content, attempt } = entry;
   const decoded = decodeRow({ ...content.row, ...attempt?.data });
   if (decoded.type !== 'row') return undefined;
-  const generation = attempt?.generation ?? content.generation;
   return restore(decoded.row, content.body, content.bodyLeftOut === true, {
     source: 'ledger',
     at: now,
-    generation,
+    generation: generationOf(attempt ?? content),
     proof: 'unverified',
   });
+}
+
+/** One bad number in a witness must not become everybody's. */
+export function generationOf({ generation }: { readonly generation?: unknown }): number {
+  return typeof generation === 'number' && Number.isFinite(generation) ? generation : 0;
 }
 
 function restore(row: Row, body: unknown, bodyLeftOut: boolean, recovery: Recovery): Restored {
@@ -43,7 +47,9 @@ function restore(row: Row, body: unknown, bodyLeftOut: boolean, recovery: Recove
   return { row: block(base, 'body_unreadable', recovery.at), body: undefined };
 }
 
-function block(row: Row, blockedCode: string, now: number): Row {
+function block(row: Row, code: string, now: number): Row {
+  // What the person must know first is that the content is not there, whatever else has to be asked (S23).
+  const blockedCode = row.blockedCode === 'body_unreadable' ? row.blockedCode : code;
   return { ...row, state: 'blocked', blockedAt: now, blockedCode };
 }
 

@@ -12,7 +12,7 @@ import type { SnapshotOffer } from '../../shared/snapshot.ts';
 import type { Clock } from '../environment.ts';
 import { type Commit, FACTS, type FactName, type RowStore } from '../outbox/row-store.ts';
 import type { Ledger, LedgerRef } from './ledger.ts';
-import { planAgreement, planLedgerRow, planSnapshotRow, type Restored } from './plan-recovery.ts';
+import { generationOf, planAgreement, planLedgerRow, planSnapshotRow, type Restored } from './plan-recovery.ts';
 
 export interface Recovery {
   /** Whether the ledger's part is still to come. */
@@ -132,16 +132,13 @@ export function createRecovery({ store, ledger, clock, pageSize = 100 }: Recover
       if (!isPending(fact)) return { restored: 0 };
       const guard = { name: FACTS.recovery, value: fact };
       const manifests = await ledger.manifests();
-      const generations = new Map(manifests.map(({ owner, generation }) => [owner, generation]));
+      const generations = new Map(manifests.map((manifest) => [manifest.owner, generationOf(manifest)]));
       let restored = 0;
       for (let after: LedgerRef | undefined; ; ) {
         const entries = await ledger.entries(after, pageSize);
         for (const { content, attempt } of entries) {
-          const seen = Math.max(
-            content.generation,
-            attempt?.generation ?? 0,
-            generations.get(content.owner) ?? 0,
-          );
+          const own = Math.max(generationOf(content), attempt ? generationOf(attempt) : 0);
+          const seen = Math.max(own, generations.get(content.owner) ?? 0);
           generations.set(content.owner, seen);
         }
         const rows = entries.flatMap((entry) => planLedgerRow(entry, clock.now()) ?? []);
@@ -159,7 +156,8 @@ export function createRecovery({ store, ledger, clock, pageSize = 100 }: Recover
       return (await store.readFact(ownerPart(owner))) === undefined;
     },
 
-    async offerSnapshot(owner, offer) {
+    async offerSnapshot(owner, given) {
+      const offer = checkOffer(given);
       if (offer.type === 'unreadable' || (await store.readFact(ownerPart(owner))) !== undefined)
         return { restored: 0 };
       // Written since the loss, over whatever told of before: it vouches for nothing.
@@ -191,6 +189,14 @@ export function createRecovery({ store, ledger, clock, pageSize = 100 }: Recover
 /** Anything but a plain "done" is pending: a fact that cannot be read must not bury rows. */
 function isPending(fact: unknown): boolean {
   return fact !== undefined && !(isRecord(fact) && fact['type'] === 'done');
+}
+
+/** Checked as any message of a page is (W16): what is no row is left out, and what is no snapshot is unreadable. */
+function checkOffer(offer: SnapshotOffer): SnapshotOffer {
+  if (offer?.type === 'none') return offer;
+  if (offer?.type !== 'snapshot' || !Number.isFinite(offer.generation) || !Array.isArray(offer.rows))
+    return { type: 'unreadable' };
+  return { ...offer, rows: offer.rows.filter((one) => isRecord(one?.row)) };
 }
 
 function idsOf(offer: SnapshotOffer): ReadonlySet<string> {

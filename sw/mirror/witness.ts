@@ -204,7 +204,12 @@ export async function readSnapshotPage(
     const bodyIds = small.flatMap(({ bodyId }) => bodyId ?? []);
     const reads = bodyIds.length > 0 ? await store.readBodies(bodyIds) : [];
     const bodies = new Map(bodyIds.map((bodyId, i) => [bodyId, reads[i]]));
+    // A row may go between the two readings, and its body with it: it would come back without its content.
+    const bare = page.filter(({ bodyId = '' }) => bodies.get(bodyId)?.type === 'missing');
+    const standing = bare.length > 0 ? await store.findRows(bare.map(({ id }) => id)) : [];
+    const gone = new Set(bare.filter((_, i) => standing[i] === undefined));
     for (const row of page) {
+      if (gone.has(row)) continue;
       const read = row.bodyId === undefined ? undefined : bodies.get(row.bodyId);
       rows.push({ row: { ...row }, ...(read?.type === 'body' ? { body: read.body } : {}) });
     }

@@ -74,6 +74,7 @@ async function act(world: World, action: Action): Promise<void> {
       const command = world.issued[action.of % Math.max(1, world.issued.length)];
       if (!command) return;
       world.issued.push(command);
+      truth.noteRepeat(command);
       return world.enqueue(world.host(action.host), command, 0);
     }
     case 'flush': {

@@ -64,6 +64,11 @@ export interface Truth {
    * what they took over may come back (S38).
    */
   lose(kept: ReadonlySet<string>): void;
+  /**
+   * A page repeats a call. Where that was answered by a database that is lost since, nobody knows the id any more,
+   * and its edit may be applied again, under it, beside the row that took it over.
+   */
+  noteRepeat(command: CommandInput): void;
   /** A command that went with the database, as its only copy. */
   isExcused(id: string): boolean;
   /** When an id was claimed last, in ms that really passed. */
@@ -115,6 +120,8 @@ export function createTruth(deps: TruthDeps): Truth {
   const stepped = new Set<string>();
   /** Ids that were claimed in a database that is lost: a page that repeats one makes a row that knows nothing of it. */
   const forgotten = new Set<string>();
+  /** Ids that had ended in a database that is lost. */
+  const lostEnds = new Set<string>();
   const marked = new Map<number, string>();
   const lastOfResource = new Map<string, { readonly seq: number; readonly id: string }>();
   const excused = new Set<string>();
@@ -186,8 +193,9 @@ export function createTruth(deps: TruthDeps): Truth {
   /** R16, R36: what a patch said is in the patch that took it over. */
   function checkFold(row: Row, commit: Commit): void {
     const end = ends.get(row.id);
-    // A person's edited copy says what it says (R34).
-    if (end?.by === undefined || row.bodyId === undefined || commit.reason === 'person') return;
+    if (end?.by === undefined || row.bodyId === undefined) return;
+    // A person's edited copy says what it says (R34), also where a recovery lets it take over once more.
+    if (commit.reason === 'person' || commit.reason === 'recover') return;
     const family = subject.definition.families[row.family];
     const isPatch = family?.type === 'record' && family.merge !== undefined;
     if (!isPatch || (end.end !== 'merged' && end.end !== 'replaced')) return;
@@ -287,6 +295,7 @@ export function createTruth(deps: TruthDeps): Truth {
         }
       toldCommitted.clear();
       if (why === 'lost') for (const id of [...claimed.keys(), ...hashes.keys()]) forgotten.add(id);
+      if (why === 'lost') for (const id of ends.keys()) lostEnds.add(id);
       if (why === 'lost' && clocksJump) lastOfResource.clear();
       const owner = await store.readFact(FACTS.activeOwner);
       active = typeof owner === 'string' ? owner : undefined;
@@ -374,6 +383,9 @@ export function createTruth(deps: TruthDeps): Truth {
       }
       for (const row of rows.values())
         if (!kept.has(row.id)) for (const mark of marksOf(bodyOf(row))) twice.add(mark);
+    },
+    noteRepeat({ id, body }) {
+      if (lostEnds.has(id)) for (const mark of marksOf(body)) twice.add(mark);
     },
     isExcused: (id) => excused.has(id),
     claimedAt: (id) => claimed.get(id),

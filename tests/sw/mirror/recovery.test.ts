@@ -7,6 +7,7 @@ import { kvLedger } from '../../../sw/mirror/kv-ledger.ts';
 import type { Ledger } from '../../../sw/mirror/ledger.ts';
 import { createMirror } from '../../../sw/mirror/mirrored-store.ts';
 import { createRecovery } from '../../../sw/mirror/recovery.ts';
+import { readSnapshotPage } from '../../../sw/mirror/witness.ts';
 import { FACTS, type RowStore } from '../../../sw/outbox/row-store.ts';
 import { createMemoryRowStore } from '../../../sw/storage/memory-row-store.ts';
 import { createManualClock } from '../../../sw/testing/manual-clock.ts';
@@ -403,4 +404,29 @@ it('[S32, C21] an intent does not come back beside the row that it became, which
     await recovery.restoreFromLedger();
     expect((await all(store)).map(({ id }) => id)).toEqual([uuid(row)]);
   }
+});
+
+it('[S23, S36] a row that nobody vouches for and whose content is nowhere says first that its content is gone', async () => {
+  const { recovery, store } = await lost([{ n: 1 }]);
+  await recovery.restoreFromLedger();
+  const rows = [{ row: { ...rowFixture({ id: uuid(7), seq: 2, bodyId: uuid(7) }) } }];
+  await recovery.offerSnapshot('ann', { type: 'snapshot', epoch: 'before', generation: 9, at: 1, rows });
+  expect((await byId(store))[1]).toMatchObject({
+    blockedCode: 'body_unreadable',
+    recovery: { proof: 'unverified' },
+  });
+});
+
+it('[S20] a row that goes while a snapshot is read is not in it: it would come back without its content', async () => {
+  const { freshStore } = setUp();
+  const store = freshStore();
+  const row = await enqueue(store, 1);
+  const going = {
+    ...store,
+    async readBodies(bodyIds: readonly string[]) {
+      await store.commit([commitOf([], [row], { remove: [row.id] })]);
+      return store.readBodies(bodyIds);
+    },
+  };
+  expect((await readSnapshotPage(going, 'ann', undefined)).rows).toEqual([]);
 });
