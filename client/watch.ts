@@ -212,7 +212,14 @@ export function startWatch({
     }
   };
   const channel = new BroadcastChannel(channelName(name));
-  channel.onmessage = ({ data }: MessageEvent<readonly Broadcast[]>) => data.forEach(receive);
+  channel.onmessage = ({ data }: MessageEvent<readonly Broadcast[]>) => {
+    try {
+      data.forEach(receive);
+    } catch {
+      // None of ours, or half of one (W16): what it left behind is read anew.
+      check();
+    }
+  };
   signal.addEventListener('abort', () => channel.close());
   for (const type of ['online', 'offline']) realm.addEventListener(type, noteConnection, { signal });
   noteConnection();
