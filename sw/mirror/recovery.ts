@@ -12,7 +12,13 @@ import type { SnapshotOffer } from '../../shared/snapshot.ts';
 import type { Clock } from '../environment.ts';
 import { type Commit, FACTS, type FactName, type RowStore } from '../outbox/row-store.ts';
 import type { Ledger, LedgerRef } from './ledger.ts';
-import { generationOf, planAgreement, planLedgerRow, planSnapshotRow, type Restored } from './plan-recovery.ts';
+import {
+  generationOf,
+  planAgreement,
+  planLedgerRow,
+  planSnapshotRow,
+  type Restored,
+} from './plan-recovery.ts';
 
 export interface Recovery {
   /** Whether the ledger's part is still to come. */

@@ -78,6 +78,7 @@ export async function composeWrite(
       tools.now,
     ),
     ...(line !== undefined && { origin: line, awaited: true }),
+    ...(plan.before !== undefined && { seq: plan.before - 1 }),
     successorOf: plan.successorOf,
     orphanedAt: plan.orphaned ? tools.now : undefined,
     replaces: tookOver(remove, ...(own ? [] : [command.input.id])),

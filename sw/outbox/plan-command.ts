@@ -60,6 +60,8 @@ export interface WritePlan {
   readonly orphaned: boolean;
   /** Intents that were orphans until this creation came. */
   readonly adopt: readonly Row[];
+  /** The place of the first intent that was here before its creation, which takes a place before it (R8). */
+  readonly before?: number | undefined;
   /** A line others wait for by name, which the new row therefore continues (R6). */
   readonly line?: string | undefined;
 }
@@ -114,6 +116,8 @@ function planWrite(
     fold,
     successorOf: aimsAtCreation ? target.origin : before?.origin,
     orphaned: aimsAtCreation && none !== undefined,
+    // Behind its own intents it would wait for them, and they for it.
+    before: kind === 'create' ? stays[0]?.seq : undefined,
     adopt: kind === 'create' ? stays.filter(({ orphanedAt }) => orphanedAt !== undefined) : [],
     line,
   };

@@ -46,6 +46,8 @@ export function sendAsOlderRelease(world: World, of: number, ends: 'answers' | '
     loop.add({ who: '', line: who, name: () => `${who} ${what} ${row.id.slice(-4)}`, run: () => void run() });
 
   step('marks', async () => {
+    // That it touched a row shows by when it did (R7): never at the very instant of an answer to somebody else.
+    loop.pass(1);
     const { era, store, watched } = world;
     const expected = beside(row);
     const sentAt = loop.now();

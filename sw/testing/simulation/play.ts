@@ -152,7 +152,7 @@ async function act(world: World, action: Action): Promise<void> {
     }
     case 'sign_out': {
       const { owner } = world;
-      if (action.policy === 'discard') truth.noteWithdrawal();
+      if (action.policy === 'discard') truth.noteWithdrawal(owner);
       const asked = world.call(world.host(action.host), `sign ${owner} out, ${action.policy}`, (engine) =>
         engine.signOut(owner, action.policy),
       );

@@ -55,8 +55,8 @@ export interface Truth {
   tell(told: Told, enqueued: Enqueued): void;
   fateOf(id: string): Fate;
   bodyOf(row: Row): unknown;
-  /** The person gives something up: by id, or all of an owner's. */
-  noteWithdrawal(): void;
+  /** The person gives something up: by id, or all of an owner's, what only witnesses have included. */
+  noteWithdrawal(owner?: string): void;
   /** A delete of a creation that may never leave: it may be dropped (R23). */
   noteDeleteOf(origin: string): void;
   /**
@@ -132,6 +132,8 @@ export function createTruth(deps: TruthDeps): Truth {
   const broken: string[] = [];
   let active: string | undefined;
   let withdrawals = 0;
+  /** What witnesses had when the database was lost the last time. */
+  let witnessed: ReadonlySet<string> = new Set();
 
   const short = (id: string): string => id.slice(-4);
   const breaks = (clause: string, what: string): void => {
@@ -174,8 +176,13 @@ export function createTruth(deps: TruthDeps): Truth {
       case 'dropped':
         if (outcome.reason === 'resolver' && !deps.canDrop)
           breaks('T30.1', `${short(id)} was dropped by nobody`);
-        if (outcome.reason === 'table' && row?.kind === 'create' && !deletes.has(row.origin))
-          breaks('T30.1', `${short(id)} was dropped, and nobody deleted it`);
+        if (outcome.reason === 'table' && row?.kind === 'create') {
+          // W60: what waits for a creation that is deleted goes with it.
+          const goesAlong = row.after?.some((origin) => deletes.has(origin)) ?? false;
+          if (goesAlong) deletes.add(row.origin);
+          else if (!deletes.has(row.origin))
+            breaks('T30.1', `${short(id)} was dropped, and nobody deleted it`);
+        }
         return;
       case 'cancelled':
       case 'discarded':
@@ -224,7 +231,7 @@ export function createTruth(deps: TruthDeps): Truth {
     if (!before && gone.has(id) && commit.reason !== 'recover')
       breaks('C16', `${short(id)} was removed and came back by ${commit.reason}`);
     if (row.lookupNone || row.recovery?.proof === 'asked') denied.add(id);
-    if (commit.reason === 'enqueue' && !before && forgotten.has(id)) denied.add(id);
+    if (commit.reason !== 'recover' && !before && forgotten.has(id)) denied.add(id);
     if (row.state === 'blocked' || row.overtakenBy !== undefined || row.recovery) stepped.add(row.origin);
     if (hasApplied(id) && !isInDoubt(row) && !isNoted(row) && !denied.has(id))
       breaks(
@@ -370,8 +377,12 @@ export function createTruth(deps: TruthDeps): Truth {
       }
     },
     bodyOf,
-    noteWithdrawal() {
+    noteWithdrawal(owner) {
       withdrawals++;
+      for (const { command } of told) {
+        const fate = command.owner === owner ? truth.fateOf(command.id) : undefined;
+        if (fate?.type === 'lost' && witnessed.has(fate.id)) excused.add(command.id);
+      }
     },
     noteDeleteOf(origin) {
       deletes.add(origin);
@@ -380,7 +391,10 @@ export function createTruth(deps: TruthDeps): Truth {
       for (const { command } of told) {
         const fate = truth.fateOf(command.id);
         if (fate.type === 'stored' && !kept.has(fate.row.id)) excused.add(command.id);
+        // Lost a second time, before what only a witness had was back.
+        if (fate.type === 'lost' && witnessed.has(fate.id) && !kept.has(fate.id)) excused.add(command.id);
       }
+      witnessed = kept;
       for (const row of rows.values())
         if (!kept.has(row.id)) for (const mark of marksOf(bodyOf(row))) twice.add(mark);
     },
