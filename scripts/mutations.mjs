@@ -238,8 +238,8 @@ export const MUTATIONS = [
     id: 'stale-answer',
     breaks: 'C10: an answer whose commit was stale is not planned again',
     file: 'sw/outbox/acknowledger.ts',
-    from: 'material = afterMiss(material, planned.commit, result);',
-    to: "if (result?.type === 'stale') return { type: 'nothing', reason: 'claim_lost' };\n          material = afterMiss(material, planned.commit, result);",
+    from: 'material = afterMiss(material, commit, result);',
+    to: "if (result?.type === 'stale') return { type: 'nothing', reason: 'claim_lost' };\n          material = afterMiss(material, commit, result);",
   },
   {
     id: 'stale-enqueue',
@@ -517,8 +517,8 @@ export const MUTATIONS = [
     id: 'missed-change',
     breaks: 'W18: a page does not notice that it missed a change',
     file: 'client/live-view.ts',
-    from: 'const isMissed = change.epoch !== epoch || change.after > generation;',
-    to: 'const isMissed = change.epoch !== epoch;',
+    from: 'return change.epoch !== heard.epoch || change.generation > heard.generation;',
+    to: 'return change.epoch !== heard.epoch;',
   },
   {
     id: 'follow',

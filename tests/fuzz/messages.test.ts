@@ -53,7 +53,7 @@ async function setUp() {
     engine,
     clock: world.clock,
     timers: world.clock,
-    facts: () => ({
+    facts: async () => ({
       protocol: 1,
       release: 'r1',
       host: engine.host,
