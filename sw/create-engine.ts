@@ -2,6 +2,7 @@
  * The engine's composition root: puts store, outbox, acknowledger and dispatcher together behind `Engine`. It names
  * the parts and decides nothing about rows. The store is given, so that a test can give one in memory.
  */
+import type { Row } from '../shared/row.ts';
 import { createAccounts } from './accounts.ts';
 import { createChangeStream } from './change-stream.ts';
 import { readConflicts } from './dispatch/conflict-summaries.ts';
@@ -19,6 +20,7 @@ import { createCommitQueue } from './outbox/commit-queue.ts';
 import { exportOwner } from './outbox/export-owner.ts';
 import { settledOf } from './outbox/follow-id.ts';
 import { holdsLock, takeHostId } from './outbox/host-id.ts';
+import { mayMove } from './outbox/may-move.ts';
 import { createOutbox } from './outbox/outbox.ts';
 import { FACTS, type RowStore } from './outbox/row-store.ts';
 import type { ReservedStore } from './storage/reserved-store.ts';
@@ -209,7 +211,13 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
       return isHeld ? { ...word, type: 'held' } : word;
     },
     explain,
-    waiting: readCounts,
+    async waiting(owner) {
+      const counts = await readCounts(owner);
+      if (counts.queued === 0) return counts;
+      const isPaused = (await store.readFact(FACTS.paused(owner))) !== undefined;
+      const canAsk = ({ family }: Row) => settings.portsOf(family).findReceipt !== undefined;
+      return isPaused || !(await mayMove(store, owner, canAsk)) ? { ...counts, queued: 0 } : counts;
+    },
     awaitsSnapshot: witness.awaitsSnapshot,
     offerSnapshot: witness.offerSnapshot,
     async readSnapshot(owner, rowIds) {

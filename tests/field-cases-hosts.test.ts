@@ -114,7 +114,9 @@ describe('a newer release has written', () => {
     expect(world.server.applied).toMatchObject([{ id: edited?.id, body: { kg: 61 } }]);
     expect(await hosts.rows()).toEqual([]);
     expect(await foreignRecord()).toEqual(kept);
-    expect((await hosts.run(a.engine.waiting('ann'))).queued).toBe(1);
+    expect((await hosts.run(hosts.store.ownerFacts('ann'))).counts.queued).toBe(1);
+    // W21: nobody is called back for a row that this release cannot send.
+    expect((await hosts.run(a.engine.waiting('ann'))).queued).toBe(0);
   });
 
   it('[S1, S15, A33] a database of a higher version is not touched: typed errors, nothing deleted', async () => {

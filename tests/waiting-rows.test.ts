@@ -33,6 +33,28 @@ describe('a row that waits for others', () => {
     expect(await hosts.rows()).toEqual([]);
   });
 
+  it('[W21, W60] calls no browser back while only a person can free what it waits for', async () => {
+    const hosts = await twoHosts('memory', { ports });
+    const { server } = hosts.world;
+    const waiting = async () => (await hosts.run(hosts.a.engine.waiting('ann'))).queued;
+    const parent = await create(hosts, 'parent');
+    const child = await create(hosts, 'child', [parent.row?.origin ?? '']);
+    await create(hosts, 'grandchild', [child.row?.origin ?? '']);
+    const target = { type: 'id', id: 'w9' } as const;
+    const named = await hosts.enqueue({ target, body: 'named', after: [parent.row?.origin ?? ''] });
+    await hosts.enqueue({ target, body: 'behind', after: [named.row?.origin ?? ''] });
+    expect(await waiting()).toBe(5);
+    server.next({ type: 'status', status: 422 });
+    await hosts.flush(hosts.a);
+    expect(await hosts.rows()).toMatchObject([{ state: 'blocked' }, {}, {}, {}, {}]);
+    expect(await waiting()).toBe(0);
+    server.reachable = false;
+    await hosts.enqueue({ kind: 'create', body: 'free' });
+    expect(await waiting()).toBe(5);
+    await hosts.run(hosts.a.engine.pause('ann'));
+    expect(await waiting()).toBe(0);
+  });
+
   it('[W60] that is stored while its parent is in flight is found by the acceptance', async () => {
     const hosts = await twoHosts('memory', { ports });
     hosts.world.server.latencyMs = 100;

@@ -110,9 +110,16 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
   };
   const ring = async (cause: FlushCause, lifeMs = messageMs): Promise<FlushResult | undefined> => {
     const result = await keep(engine.flushActive(cause, { until: clock.now() + lifeMs }));
-    const { remaining, isUncounted } = result ?? {};
-    if (isUncounted || (remaining && remaining.queued + remaining.sending > 0)) void doorbell.arm();
+    const { owner, remaining, isUncounted } = result ?? {};
+    if (isUncounted) void doorbell.arm();
+    else if (owner !== undefined && remaining && remaining.queued + remaining.sending > 0)
+      void left(owner).then((count) => (count > 0 ? doorbell.arm() : undefined), doorbell.arm);
     return result;
+  };
+  /** Rows that the browser may be asked to come back for. */
+  const left = async (owner: string): Promise<number> => {
+    const { queued, sending } = await engine.waiting(owner);
+    return queued + sending;
   };
   let saves = 0;
   let savedAt = Number.NEGATIVE_INFINITY;
@@ -166,9 +173,7 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
     async flush(isNews) {
       const result = await ring(isNews ? 'sync' : 'nudge', syncMs);
       await told();
-      if (!result) return 0;
-      const { queued, sending } = await engine.waiting(result.owner);
-      return queued + sending;
+      return result ? left(result.owner) : 0;
     },
     changed: triggersChanged,
   });

@@ -250,7 +250,8 @@ export function intentsOf(creation: Row, rows: readonly Row[]): readonly Row[] {
   );
 }
 
-function base(row: Row, material: Material, facts: readonly FactWrite[] | undefined): Commit {
+/** A commit about the rows of one key that changes nothing yet. */
+export function base(row: Row, material: Material, facts?: readonly FactWrite[] | undefined): Commit {
   return {
     owner: row.owner,
     reason: 'acknowledge',
@@ -264,14 +265,15 @@ function base(row: Row, material: Material, facts: readonly FactWrite[] | undefi
   };
 }
 
-function writes(
+/** Writes a row and tells what became of it. */
+export function writes(
   row: Row,
   write: RowDraft,
   passing: readonly Outcome[],
   ends: readonly OutcomeEnd[],
   material: Material,
   facts: readonly FactWrite[] | undefined,
-): AcknowledgementPlan {
+): Extract<AcknowledgementPlan, { readonly type: 'commit' }> {
   const outcomes = ends.map((end) => outcomeOf(row, end));
   return {
     type: 'commit',

@@ -10,10 +10,17 @@ import { isIntent, keyOf, type Row } from '../../shared/row.ts';
 import { blockedDraft, outcomeOf } from './attempt.ts';
 import type { Material, Needs } from './material.ts';
 import { type AcceptanceContext, planAcceptance } from './plan-acceptance.ts';
-import { type AcknowledgementPlan, drops, intentsOf, planNote } from './plan-acknowledgement.ts';
+import {
+  type AcknowledgementPlan,
+  base,
+  drops,
+  intentsOf,
+  planNote,
+  writes,
+} from './plan-acknowledgement.ts';
 import { isAhead } from './plan-claim.ts';
 import { canConvert, keysOfConversion, neededOrigins, planConversion } from './plan-intent.ts';
-import type { Commit, FactWrite, RowDraft } from './row-store.ts';
+import type { FactWrite, RowDraft } from './row-store.ts';
 import { isInDoubt, isInFlight, isNoted, isUnproven, type StandingContext } from './standing.ts';
 
 export type AskingPlan =
@@ -99,12 +106,12 @@ export function planOwnWord(
     if (intents.some((intent) => intent.kind === 'delete'))
       return drops([row, ...intents], material, undefined);
     const write = { ...blockedDraft(row, code, false, now), recovery: asked(row) };
-    return commitOf(row, [write], [{ type: 'blocked', code }], material);
+    return commitOf(row, write, [{ type: 'blocked', code }], material);
   }
   const again: RowDraft = { ...row, notBefore: { at: againAt, by: 'engine' } };
   // A ledger that has forgotten the key says "none" of what it once applied (V1).
   const proves = row.blockedCode !== 'ledger_expired' && ripeAt(row, context) <= now;
-  if (!proves) return commitOf(row, [again], [], material);
+  if (!proves) return commitOf(row, again, [], material);
   const known: RowDraft = {
     ...row,
     doubt: false,
@@ -113,7 +120,7 @@ export function planOwnWord(
     recovery: asked(row),
     evidence: { ...row.evidence, doubtSince: undefined },
   };
-  if (!isUnproven(row)) return commitOf(row, [{ ...known, lookupNone: true }], [], material);
+  if (!isUnproven(row)) return commitOf(row, { ...known, lookupNone: true }, [], material);
   const younger = material.rows.some(
     (other) => other.id !== row.id && other.seq > row.seq && sameKey(keyOf(other), keyOf(row)),
   );
@@ -121,10 +128,10 @@ export function planOwnWord(
   if (younger || isIntent(row)) {
     const { state, blockedAt = now, blockedCode = 'recovery_receipt_unknown' } = row;
     const first: OutcomeEnd[] = state === 'blocked' ? [] : [{ type: 'blocked', code: blockedCode }];
-    return commitOf(row, [{ ...known, state: 'blocked', blockedAt, blockedCode }], first, material);
+    return commitOf(row, { ...known, state: 'blocked', blockedAt, blockedCode }, first, material);
   }
   const free = { ...known, state: 'queued', blockedAt: undefined, blockedCode: undefined } as const;
-  return commitOf(row, [free], [], material);
+  return commitOf(row, free, [], material);
 }
 
 /** What became of a row that an intent waits for. */
@@ -158,7 +165,7 @@ export function planIntentWord(
     const outcome = outcomeOf(intent, { type: 'dropped', reason: 'table' });
     return {
       type: 'commit',
-      commit: { ...base(intent, material), remove: [intent.id], outcomes: [outcome] },
+      commit: { ...base(intent, material), reason: 'settle', remove: [intent.id], outcomes: [outcome] },
       outcomes: [outcome.outcome],
     };
   }
@@ -172,7 +179,7 @@ export function planIntentWord(
     orphanedAt: intent.orphanedAt ?? context.now,
     notBefore: { at: againAt, by: 'engine' },
   } as const;
-  return commitOf(intent, [write], first, material);
+  return commitOf(intent, write, first, material);
 }
 
 function convert(
@@ -218,29 +225,12 @@ function asked(row: Row): Row['recovery'] {
   return row.recovery && { ...row.recovery, proof: isUnproven(row) ? 'asked' : row.recovery.proof };
 }
 
-function base(row: Row, material: Material): Commit {
-  return {
-    owner: row.owner,
-    reason: 'settle',
-    keys: [keyOf(row)],
-    expected: material.rows.filter((other) => sameKey(keyOf(other), keyOf(row))),
-    write: [],
-    remove: [],
-    outcomes: [],
-    durability: 'relaxed',
-  };
-}
-
 function commitOf(
   row: Row,
-  write: readonly RowDraft[],
+  write: RowDraft,
   ends: readonly OutcomeEnd[],
   material: Material,
 ): AcknowledgementPlan {
-  const outcomes = ends.map((end) => outcomeOf(row, end));
-  return {
-    type: 'commit',
-    commit: { ...base(row, material), write, outcomes },
-    outcomes: outcomes.map(({ outcome }) => outcome),
-  };
+  const plan = writes(row, write, [], ends, material, undefined);
+  return { ...plan, commit: { ...plan.commit, reason: 'settle' } };
 }

@@ -332,10 +332,12 @@ describe('the Service Worker host', () => {
   it('[W20, W21] arms whenever rows remain after a flush, and not when none do', async () => {
     let queued = 0;
     const { clock, post, registered } = worker({
-      flushActive: async () => ({ owner: 'ann', outcomes: [], remaining: { ...NO_COUNTS, queued } }),
+      flushActive: async () => ({ owner: 'ann', outcomes: [], remaining: { ...NO_COUNTS, queued: 1 } }),
+      waiting: async () => ({ ...NO_COUNTS, queued }),
     });
     post('trigger', 'visible');
     await clock.advance(0);
+    // W21: what is left waits for a person.
     expect(registered).toEqual([]);
     queued = 1;
     post('trigger', 'visible');
