@@ -5,7 +5,7 @@
  */
 import { execFileSync, type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, connect as dial, type Socket } from 'node:net';
+import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,8 @@ export interface NetworkNamespace {
   wrap(command: string): Promise<string>;
   /** From now on `localhost:port` inside is `localhost:port` outside. */
   forward(port: number): Promise<void>;
+  /** A port outside that is `localhost:port` inside: how a driver in there is spoken to. */
+  reach(port: number): Promise<number>;
   linkUp(): void;
   linkDown(): void;
   remove(): Promise<void>;
@@ -45,8 +47,15 @@ export function whyNoNamespace(): string | undefined {
   return undefined;
 }
 
+export interface NamespaceOptions {
+  /** The link leads everywhere, since a browser may not take one for a connection that leads nowhere. */
+  readonly hasRoute?: boolean | undefined;
+}
+
 /** The link is up at first. */
-export async function openNetworkNamespace(): Promise<NetworkNamespace> {
+export async function openNetworkNamespace({
+  hasRoute = false,
+}: NamespaceOptions = {}): Promise<NetworkNamespace> {
   const name = `hf-${process.pid}-${++made}`;
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-namespace-'));
   const ends: (() => Promise<void>)[] = [];
@@ -58,8 +67,24 @@ export async function openNetworkNamespace(): Promise<NetworkNamespace> {
     ip('-n', name, 'addr', 'add', '10.99.0.1/24', 'dev', 'hf0');
     ip('-n', name, 'link', 'set', 'hf0', 'up');
     ip('-n', name, 'link', 'set', 'hf1', 'up');
+    if (hasRoute) ip('-n', name, 'route', 'add', 'default', 'dev', 'hf0');
   };
   linkUp();
+
+  /** Answers how to end it. */
+  const relayInside = async (from: number | string, to: number | string): Promise<() => Promise<void>> => {
+    const args = ['netns', 'exec', name, process.execPath, RELAY, String(from), String(to)];
+    const inside = spawn('ip', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = new Promise<void>((resolve) => inside.once('exit', () => resolve()));
+    await new Promise<void>((resolve, reject) => {
+      inside.stdout.once('data', () => resolve());
+      inside.once('exit', (status) => reject(new Error(`The relay ended with ${status}`)));
+    });
+    return async () => {
+      inside.kill();
+      await ended;
+    };
+  };
 
   return {
     async wrap(command) {
@@ -72,19 +97,18 @@ export async function openNetworkNamespace(): Promise<NetworkNamespace> {
       // A socket in the file system is no matter of networks: what comes in on one side goes out on the other.
       const path = join(folder, `${port}.sock`);
       const stop = await relayTo(path, port);
-      const inside = spawn('ip', ['netns', 'exec', name, process.execPath, RELAY, String(port), path], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      const ended = new Promise<void>((resolve) => inside.once('exit', () => resolve()));
-      await new Promise<void>((resolve, reject) => {
-        inside.stdout.once('data', () => resolve());
-        inside.once('exit', (status) => reject(new Error(`The relay ended with ${status}`)));
-      });
+      const end = await relayInside(port, path);
       ends.push(async () => {
-        inside.kill();
-        await ended;
+        await end();
         await stop();
       });
+    },
+    async reach(port) {
+      const path = join(folder, `${port}.inside.sock`);
+      ends.push(await relayInside(path, port));
+      const { port: outside, stop } = await relayFrom(path);
+      ends.push(stop);
+      return outside;
     },
     linkUp,
     linkDown: () => ip('-n', name, 'link', 'del', 'hf0'),
@@ -96,11 +120,15 @@ export async function openNetworkNamespace(): Promise<NetworkNamespace> {
   };
 }
 
-/** Hands connections to `path` on to a port of this machine. Answers how to end it. */
-async function relayTo(path: string, port: number): Promise<() => Promise<void>> {
+interface Relay {
+  readonly server: Server;
+  stop(): Promise<void>;
+}
+
+function createRelay(dialOn: () => Socket): Relay {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
-    const onward = dial(port, '127.0.0.1');
+    const onward = dialOn();
     for (const [from, to] of [
       [socket, onward],
       [onward, socket],
@@ -114,9 +142,25 @@ async function relayTo(path: string, port: number): Promise<() => Promise<void>>
       from.pipe(to);
     }
   });
-  await new Promise<void>((resolve) => server.listen(path, resolve));
-  return async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise<void>((resolve) => server.close(() => resolve()));
+  return {
+    server,
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
   };
+}
+
+/** Hands connections to `path` on to a port of this machine. Answers how to end it. */
+async function relayTo(path: string, port: number): Promise<Relay['stop']> {
+  const { server, stop } = createRelay(() => dial(port, '127.0.0.1'));
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  return stop;
+}
+
+/** Hands connections to a port of this machine, which it chooses, on to `path`. */
+async function relayFrom(path: string): Promise<{ readonly port: number; readonly stop: Relay['stop'] }> {
+  const { server, stop } = createRelay(() => dial(path));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { port: (server.address() as AddressInfo).port, stop };
 }

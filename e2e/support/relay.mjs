@@ -1,16 +1,19 @@
-// Runs inside a network namespace: hands connections to 127.0.0.1:port on to a socket in the file system.
+// Runs inside a network namespace: hands connections to one place on to another. A place is a port of 127.0.0.1, or a
+// socket in the file system.
 import { connect, createServer } from 'node:net';
 
-const [port, path] = process.argv.slice(2);
+const [from, to] = process.argv
+  .slice(2)
+  .map((place) => (/^\d+$/.test(place) ? { port: Number(place), host: '127.0.0.1' } : { path: place }));
 
 createServer((socket) => {
-  const onward = connect(path);
-  for (const [from, to] of [
+  const onward = connect(to);
+  for (const [one, other] of [
     [socket, onward],
     [onward, socket],
   ]) {
-    from.on('error', () => to.destroy());
-    from.on('close', () => to.destroy());
-    from.pipe(to);
+    one.on('error', () => other.destroy());
+    one.on('close', () => other.destroy());
+    one.pipe(other);
   }
-}).listen(Number(port), '127.0.0.1', () => console.log('listening'));
+}).listen(from, () => console.log('listening'));
