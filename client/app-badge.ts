@@ -1,11 +1,17 @@
 /** The surface of `holdfast/badge`: the number of changes that wait, on the installed app's icon (W51). */
 import type { LiveView, ViewSnapshot } from './view-snapshot.ts';
 
+/** The part of `navigator` that has badges, where it has. */
+export interface BadgeNavigator {
+  setAppBadge?(count?: number): Promise<void>;
+  clearAppBadge?(): Promise<void>;
+}
+
 export interface BadgeOptions {
   /** What the badge counts. Default: every change that has not reached the server, whatever holds it up. */
   readonly count?: ((snapshot: ViewSnapshot) => number) | undefined;
   /** Given by tests. */
-  readonly navigator?: Partial<Pick<Navigator, 'setAppBadge' | 'clearAppBadge'>> | undefined;
+  readonly navigator?: BadgeNavigator | undefined;
 }
 
 const allWaiting = ({ counts }: ViewSnapshot): number =>
@@ -19,7 +25,8 @@ const allWaiting = ({ counts }: ViewSnapshot): number =>
  * The returned function ends it. What waits then keeps its badge; after a sign-out there is none.
  */
 export function keepAppBadge(view: LiveView, options: BadgeOptions = {}): () => void {
-  const { count = allWaiting, navigator: own = navigator } = options;
+  const { count = allWaiting } = options;
+  const own: BadgeNavigator = options.navigator ?? navigator;
   let shown: number | undefined;
 
   const show = async (waiting: number): Promise<void> => {
