@@ -3,6 +3,7 @@
  * nothing is told that is not on disk, and nothing on disk is left untold by this host.
  */
 import type { StateCounts } from '../shared/outcome.ts';
+import type { Row } from '../shared/row.ts';
 import { tellAll } from './dispatch/tell-all.ts';
 import type { OwnerChange } from './engine.ts';
 import {
@@ -27,10 +28,11 @@ export interface ChangeStream {
 
 type Committed = Extract<CommitResult, { readonly type: 'committed' }>;
 
-/** `onCounts` hears every count at once, in the order of the commits. */
+/** `onCounts` hears every count at once, in the order of the commits, `onCommit` every commit that landed. */
 export function createChangeStream(
   inner: RowStore,
   onCounts: (owner: string, counts: StateCounts) => void,
+  onCommit?: (commit: Commit, written: readonly Row[]) => void,
 ): ChangeStream {
   const listeners = new Set<(change: OwnerChange) => void>();
   /** Whether an owner is signed out, as far as it was read or written here. */
@@ -65,6 +67,7 @@ export function createChangeStream(
     const { owner, reason, passing = [] } = commit;
     for (const { name, value } of commit.facts ?? [])
       if (name[0] === FACTS.heldOwner(owner)[0]) heldOwners.set(owner, value !== undefined);
+    onCommit?.(commit, result.rows);
     onCounts(owner, result.counts);
     if (listeners.size === 0) return;
     const written = new Set(result.rows.map(({ id }) => id));

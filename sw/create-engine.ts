@@ -72,8 +72,10 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
         onStatus: () => tellAll(storageListeners, undefined),
       },
     );
-  const changes = createChangeStream(mirror?.store ?? deps.store, (owner, counts) =>
-    dispatcher.noteCounts(owner, counts),
+  const changes = createChangeStream(
+    mirror?.store ?? deps.store,
+    (owner, counts) => dispatcher.noteCounts(owner, counts),
+    (commit, written) => dispatcher.noteCommit(commit, written),
   );
   const { store, readCounts } = changes;
   const witness: Witness =

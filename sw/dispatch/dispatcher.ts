@@ -5,11 +5,13 @@
 import type { DrainProgress } from '../../shared/answers.ts';
 import type { FlushResult, StateCounts, StoppedBy } from '../../shared/outcome.ts';
 import type { Row } from '../../shared/row.ts';
+import type { Commit } from '../outbox/row-store.ts';
 import type { DispatchDeps } from './dispatch-deps.ts';
 import type { FlushMemory } from './drain-ready.ts';
 import type { FlushState } from './flush-state.ts';
 import { UNKNOWN_PACE } from './pace.ts';
 import type { Report } from './report.ts';
+import { createRestingRows } from './resting-rows.ts';
 import { overridesEngineWait, planWait } from './retry-policy.ts';
 import { type FlushEnd, runFlush } from './run-flush.ts';
 import { createScheduler, type Flight, type Trigger } from './scheduler.ts';
@@ -23,6 +25,8 @@ export interface Dispatcher {
   onProgress(listener: (progress: DrainProgress) => void): () => void;
   /** Counts changed although no flush is running, or outside of it. */
   noteCounts(owner: string, counts: StateCounts): void;
+  /** A commit of this host landed. */
+  noteCommit(commit: Pick<Commit, 'owner' | 'expected'>, written: readonly Row[]): void;
   /** The answer to a row waits for the store, or no longer does (D46). */
   noteWaiting(row: Row, waits: boolean): void;
   /**
@@ -89,7 +93,13 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     const found = owners.get(owner);
     if (found) return found;
     const state: OwnerState = {
-      memory: { pace: UNKNOWN_PACE, failedAlone: new Set(), unsettled: [], accepting: new Set() },
+      memory: {
+        pace: UNKNOWN_PACE,
+        failedAlone: new Set(),
+        unsettled: [],
+        accepting: new Set(),
+        resting: createRestingRows(),
+      },
       running: undefined,
       isRunning: false,
       done: 0,
@@ -249,6 +259,9 @@ export function createDispatcher(given: DispatcherDeps): Dispatcher {
     noteCounts(owner, counts) {
       stateOf(owner).counts = counts;
       tell(owner);
+    },
+    noteCommit({ owner, expected }, written) {
+      stateOf(owner).memory.resting.noteCommit([...expected, ...written]);
     },
     noteWaiting(row, waits) {
       const { waiting } = stateOf(row.owner);

@@ -4,7 +4,7 @@
  */
 import type { StoppedBy } from '../../shared/outcome.ts';
 import type { Row } from '../../shared/row.ts';
-import { planReclaim } from '../outbox/plan-claim.ts';
+import { isAhead, planReclaim } from '../outbox/plan-claim.ts';
 import { type AskingPlaces, askOwn } from './ask-receipts.ts';
 import { claimKeys } from './claim-keys.ts';
 import type { DispatchDeps } from './dispatch-deps.ts';
@@ -13,6 +13,7 @@ import type { FlushState, OwnerMemory } from './flush-state.ts';
 import type { Judgement } from './judge-answer.ts';
 import { createLaneReader, type LaneReader } from './lane-reader.ts';
 import { claimsAhead } from './pace.ts';
+import type { RestingRows } from './resting-rows.ts';
 import { sendGroup, sizeOfGroup } from './send-group.ts';
 import { judgeFacts, readSendingFacts } from './sending-facts.ts';
 import { type SettledAnswer, settleAnswer } from './settle-answer.ts';
@@ -27,6 +28,7 @@ export interface FlushMemory extends OwnerMemory, AskingPlaces {
   unsettled: readonly Unsettled[];
   /** Ids the server has accepted and the store does not know of yet. */
   readonly accepting: Set<string>;
+  readonly resting: RestingRows;
 }
 
 /** Rows claimed ahead at most, whatever the pace (S3). */
@@ -61,7 +63,16 @@ export async function drainReady(
 ): Promise<StoppedBy | undefined> {
   const { clock, timers } = deps;
   const { flight } = state;
-  const reader = createLaneReader(deps.store, flight.owner);
+  const reader = createLaneReader(deps.store, flight.owner, {
+    rows: memory.resting,
+    isPassed: () => state.waits() === 'all',
+    now: () => clock.now(),
+    restsUntil({ notBefore }) {
+      const context = { now: clock.now(), longestWaitMs: deps.settings.retry.believedMs };
+      return notBefore && isAhead(notBefore.at, context) ? notBefore.at : undefined;
+    },
+    passed: state.wake,
+  });
   const running = startDrain(portsOf(state, reader, memory, deps), claimable);
   let cancel = () => {};
   /** W4: what was claimed ahead is given back in time, also while every request is slow. */
@@ -181,9 +192,12 @@ function portsOf(
         return [];
       }
     },
-    skipped({ skip }) {
+    skipped({ skip }, rows) {
+      // Whose lease holds it may be gone sooner (C6), so nothing is noted of it.
       if (skip.reason === 'in_flight') state.wake(skip.until);
       if (skip.reason === 'not_before' || skip.reason === 'rest') state.wake(skip.at);
+      if (skip.reason === 'not_before') memory.resting.rest(rows, skip.at);
+      if (skip.reason === 'unknown_family') memory.resting.rest(rows, Number.POSITIVE_INFINITY);
     },
     failed: ({ type }) => stop(type === 'not_active' ? 'owner' : 'store'),
   };

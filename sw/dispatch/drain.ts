@@ -58,7 +58,8 @@ export interface DrainPorts<Judged> {
   giveBack(attempts: readonly Attempt[]): Promise<void>;
   /** Asks the server about a row that keeps its key (C31), or accepts one whose receipt is noted (C11); the rows of the key afterwards, none if it stays kept. */
   free(step: Extract<ClaimStep, { type: 'ask' | 'settle' }>): Promise<readonly Row[]>;
-  skipped(step: Extract<ClaimStep, { type: 'skip' }>): void;
+  /** `rows`: those of the key as the lane gave them. */
+  skipped(step: Extract<ClaimStep, { type: 'skip' }>, rows: readonly Row[]): void;
   /** The device's store failed, or another owner is active: shows in `stoppedBy` from now on. */
   failed(step: Extract<ClaimStep, { type: 'failed' | 'not_active' }>): void;
 }
@@ -175,7 +176,7 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
     const keys = await takeKeys(most);
     if (keys.length === 0) return;
     const steps = await ports.claim(keys);
-    for (const { token, key } of keys.toReversed()) {
+    for (const { token, key, rows } of keys.toReversed()) {
       const step = steps.get(token);
       if (step?.type === 'claimed') continue;
       if (step?.type === 'later') {
@@ -184,7 +185,7 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
       } else if (step?.type === 'ask' || step?.type === 'settle') {
         kept.push({ token, key, step });
       } else {
-        if (step?.type === 'skip') ports.skipped(step);
+        if (step?.type === 'skip') ports.skipped(step, rows);
         if (step?.type === 'failed' || step?.type === 'not_active') ports.failed(step);
         // Rows of the key that are read later come back to the same answer, at the cost of one look each.
         known.delete(token);

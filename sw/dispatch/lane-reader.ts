@@ -4,6 +4,7 @@
  */
 import type { Row } from '../../shared/row.ts';
 import type { LanePlace, RowStore } from '../outbox/row-store.ts';
+import { placeOf, type RestingRows } from './resting-rows.ts';
 
 export const PAGE_ROWS = 64;
 
@@ -18,7 +19,22 @@ export interface LaneReader {
   lookForUrgent(): void;
 }
 
-export function createLaneReader(store: Pick<RowStore, 'readLane'>, owner: string): LaneReader {
+/** What is known of rows that rest, and what this flush makes of it. */
+export interface Resting {
+  readonly rows: Pick<RestingRows, 'noteRead' | 'passOver'>;
+  /** Whether rows that rest may be passed over (D3). */
+  readonly isPassed: () => boolean;
+  readonly now: () => number;
+  readonly restsUntil: (row: Row) => number | undefined;
+  /** Rows that are due at `until` (epoch ms) were passed over. */
+  readonly passed: (until: number) => void;
+}
+
+export function createLaneReader(
+  store: Pick<RowStore, 'readLane'>,
+  owner: string,
+  resting?: Resting,
+): LaneReader {
   let place: LanePlace | undefined;
   /** Where among the urgent rows reading has come; they stand before all others. */
   let urgentPlace: LanePlace | undefined;
@@ -27,7 +43,13 @@ export function createLaneReader(store: Pick<RowStore, 'readLane'>, owner: strin
 
   const read = async (after: LanePlace | undefined) =>
     store.readLane(owner, 'ready', { after, limit: PAGE_ROWS });
-  const placeOf = (row: Row): LanePlace => ({ urgent: row.urgent === true, seq: row.seq });
+  const passOver = (): void => {
+    if (!resting?.isPassed()) return;
+    const over = resting.rows.passOver(place, resting.now());
+    if (over.place === place) return;
+    place = over.place;
+    resting.passed(over.until);
+  };
 
   return {
     async next() {
@@ -40,12 +62,15 @@ export function createLaneReader(store: Pick<RowStore, 'readLane'>, owner: strin
       }
       urgentAgain = false;
       if (atEnd) return [];
-      const rows = await read(place);
+      passOver();
+      const from = place;
+      const rows = await read(from);
       for (const row of rows) {
         place = placeOf(row);
         if (row.urgent) urgentPlace = place;
       }
       atEnd = rows.length < PAGE_ROWS;
+      resting?.rows.noteRead(from, { rows, isLast: atEnd }, resting.restsUntil);
       return rows;
     },
     get atEnd() {

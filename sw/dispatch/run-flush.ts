@@ -33,7 +33,12 @@ export async function runFlush(
   const { store, clock, connection, settings } = deps;
   const { owner } = flight;
   const host = await deps.host;
-  const state = createFlushState(flight, host, await readSendingFacts(store, owner), memory, deps);
+  const [facts, { generation }] = await Promise.all([
+    readSendingFacts(store, owner),
+    store.ownerFacts(owner),
+  ]);
+  memory.resting.check(generation, clock.now());
+  const state = createFlushState(flight, host, facts, memory, deps);
   onStart(state);
   const end = (stoppedBy: StoppedBy | undefined, hadBegun: boolean, wakeAt = state.wakeAt): FlushEnd => ({
     state,
