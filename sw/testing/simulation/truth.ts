@@ -94,6 +94,8 @@ export interface TruthDeps {
   readonly server: ScriptedServer;
   readonly subject: Subject;
   readonly passed: () => number;
+  /** The wall clock, epoch ms. */
+  readonly now: () => number;
   readonly isUnderWay: (id: string) => boolean;
   /** Wall clocks jump in this story: what only a right clock can tell is not asked for (C4). */
   readonly clocksJump: boolean;
@@ -303,7 +305,10 @@ export function createTruth(deps: TruthDeps): Truth {
       toldCommitted.clear();
       if (why === 'lost') for (const id of [...claimed.keys(), ...hashes.keys()]) forgotten.add(id);
       if (why === 'lost') for (const id of ends.keys()) lostEnds.add(id);
-      if (why === 'lost' && clocksJump) lastOfResource.clear();
+      // Numbers start from the clock, so those of a database that was made in the same millisecond say nothing.
+      if (why === 'lost')
+        for (const [place, { seq }] of lastOfResource)
+          if (clocksJump || seq >= deps.now() * 1_000) lastOfResource.delete(place);
       const owner = await store.readFact(FACTS.activeOwner);
       active = typeof owner === 'string' ? owner : undefined;
     },

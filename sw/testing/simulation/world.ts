@@ -99,6 +99,7 @@ export function createWorld(script: Script, subject: Subject = DEFAULT_SUBJECT):
     server,
     subject,
     passed: () => loop.passed,
+    now: () => clock.now(),
     isUnderWay: (id) => network.underWay.has(id),
     clocksJump: happens('jump'),
     losesWitness: happens('lose_store') && happens('ledger'),
