@@ -3,21 +3,22 @@
  * from another thread; and a test engine never leaves the microtask queue, so that a moved clock decides alone what
  * happens when.
  */
-const K = new Uint32Array(64);
-const START = new Uint32Array(8);
+const K = new Int32Array(64);
+const START = new Int32Array(8);
 {
   let found = 0;
   for (let n = 2; found < 64; n++) {
     let prime = true;
     for (let d = 2; d * d <= n; d++) if (n % d === 0) prime = false;
     if (!prime) continue;
-    const fraction = (root: number) => ((root - Math.floor(root)) * 2 ** 32) >>> 0;
+    const fraction = (root: number) => ((root - Math.floor(root)) * 2 ** 32) | 0;
     if (found < 8) START[found] = fraction(Math.sqrt(n));
     K[found++] = fraction(Math.cbrt(n));
   }
 }
 
-const rotate = (x: number, by: number): number => (x >>> by) | (x << (32 - by));
+/** Scratch of one call at a time: nothing here waits. */
+const W = new Int32Array(64);
 
 export function sha256(bytes: Uint8Array): string {
   const length = bytes.length;
@@ -28,35 +29,50 @@ export function sha256(bytes: Uint8Array): string {
   view.setUint32(padded.length - 8, Math.floor(length / 2 ** 29));
   view.setUint32(padded.length - 4, length << 3);
 
-  const state = Uint32Array.from(START);
-  const w = new Uint32Array(64);
-  const at = (array: Uint32Array, index: number): number => array[index] ?? 0;
-  for (let block = 0; block < padded.length; block += 64) {
-    for (let i = 0; i < 16; i++) w[i] = view.getUint32(block + i * 4);
-    for (let i = 16; i < 64; i++) {
-      const a = at(w, i - 15);
-      const b = at(w, i - 2);
-      const s0 = rotate(a, 7) ^ rotate(a, 18) ^ (a >>> 3);
-      const s1 = rotate(b, 17) ^ rotate(b, 19) ^ (b >>> 10);
-      w[i] = at(w, i - 16) + s0 + at(w, i - 7) + s1;
-    }
-    let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
-    for (let i = 0; i < 64; i++) {
-      const s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
-      const t1 = (h + s1 + ((e & f) ^ (~e & g)) + at(K, i) + at(w, i)) | 0;
-      const s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
-      const t2 = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
-      h = g;
-      g = f;
-      f = e;
-      e = (d + t1) | 0;
-      d = c;
-      c = b;
-      b = a;
-      a = (t1 + t2) | 0;
-    }
-    const sum = [a, b, c, d, e, f, g, h];
-    for (let i = 0; i < 8; i++) state[i] = at(state, i) + (sum[i] ?? 0);
+  const state = Int32Array.from(START);
+  for (let block = 0; block < padded.length; block += 64) mix(state, view, block);
+  let hex = '';
+  for (const word of state) hex += (word >>> 0).toString(16).padStart(8, '0');
+  return hex;
+}
+
+/** Written out, without a call or an iterator inside: a worker that has just started runs it before it is compiled. */
+function mix(state: Int32Array, view: DataView, block: number): void {
+  for (let i = 0; i < 16; i++) W[i] = view.getInt32(block + i * 4);
+  for (let i = 16; i < 64; i++) {
+    const x = W[i - 15] ?? 0;
+    const y = W[i - 2] ?? 0;
+    const s0 = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3);
+    const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
+    W[i] = ((W[i - 16] ?? 0) + s0 + (W[i - 7] ?? 0) + s1) | 0;
   }
-  return [...state].map((word) => word.toString(16).padStart(8, '0')).join('');
+  let a = state[0] ?? 0;
+  let b = state[1] ?? 0;
+  let c = state[2] ?? 0;
+  let d = state[3] ?? 0;
+  let e = state[4] ?? 0;
+  let f = state[5] ?? 0;
+  let g = state[6] ?? 0;
+  let h = state[7] ?? 0;
+  for (let i = 0; i < 64; i++) {
+    const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
+    const t1 = (h + s1 + ((e & f) ^ (~e & g)) + (K[i] ?? 0) + (W[i] ?? 0)) | 0;
+    const s0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
+    h = g;
+    g = f;
+    f = e;
+    e = (d + t1) | 0;
+    d = c;
+    c = b;
+    b = a;
+    a = (t1 + s0 + ((b & c) ^ (b & d) ^ (c & d))) | 0;
+  }
+  state[0] = (state[0] ?? 0) + a;
+  state[1] = (state[1] ?? 0) + b;
+  state[2] = (state[2] ?? 0) + c;
+  state[3] = (state[3] ?? 0) + d;
+  state[4] = (state[4] ?? 0) + e;
+  state[5] = (state[5] ?? 0) + f;
+  state[6] = (state[6] ?? 0) + g;
+  state[7] = (state[7] ?? 0) + h;
 }

@@ -120,7 +120,10 @@ function portsOf(
             most: MOST_AHEAD,
           }),
     stoppedBy: () => state.stoppedBy(),
-    isStandingKnown: () => Math.abs(clock.now() - sureAt) < SURE_MS,
+    standing() {
+      const age = Math.abs(clock.now() - sureAt);
+      return age < SURE_MS / 2 ? 'known' : age < SURE_MS ? 'ageing' : 'unknown';
+    },
     async checkStanding() {
       try {
         state.facts = { ...(await readSendingFacts(store, owner)), held: undefined };

@@ -38,8 +38,8 @@ export interface DrainPorts<Judged> {
   claimsAhead(): number;
   /** Why nothing new may be sent now, if so. Asked before every claim and every send. */
   stoppedBy(): StoppedBy | undefined;
-  /** Whether it was made sure just now that this owner may send (W30). */
-  isStandingKnown(): boolean;
+  /** Whether it was made sure just now that this owner may send (W30): `ageing` still counts, and is soon too old. */
+  standing(): 'known' | 'ageing' | 'unknown';
   /** Makes sure; what it finds shows in `stoppedBy`. */
   checkStanding(): Promise<void>;
   claim(keys: readonly KeyRows[]): Promise<ReadonlyMap<string, ClaimStep>>;
@@ -279,14 +279,11 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
       return;
     }
     startFreeing();
-    if (
-      loaded.length > 0 &&
-      open < ports.concurrency() &&
-      settling < MOST_SETTLING &&
-      !working.has('check')
-    ) {
-      if (ports.isStandingKnown()) startSends();
-      else work('check', ports.checkStanding);
+    if (loaded.length > 0 && open < ports.concurrency() && settling < MOST_SETTLING) {
+      const standing = ports.standing();
+      // Beside the sending, so that none of it waits for the answer.
+      if (standing !== 'known') work('check', ports.checkStanding);
+      if (standing !== 'unknown') startSends();
     }
     const target = ports.concurrency() - open + ports.claimsAhead();
     if (stale.length > 0) work('claim', reclaim);
