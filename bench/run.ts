@@ -28,8 +28,8 @@ const print = (text: string): void => console.log(text);
 
 function partsOf(isShort: boolean): readonly Part[] {
   const drains = isShort
-    ? { rounds: 2, delayedRounds: 1, delayedSerialRows: 100, secure: false, growthRows: 2_000 }
-    : { rounds: 5, delayedRounds: 1, delayedSerialRows: 200, secure: true, growthRows: 10_000 };
+    ? { rounds: 2, delayedRounds: 1, delayedSerialRows: 50, secure: false, growthRows: 2_000 }
+    : { rounds: 5, delayedRounds: 3, delayedSerialRows: 100, secure: true, growthRows: 10_000 };
   const enqueues = isShort
     ? { rounds: 3, perRound: 100, coldRounds: 3, many: 0 }
     : { rounds: 5, perRound: 100, coldRounds: 5, many: 100_000 };
