@@ -84,22 +84,24 @@ export async function runBench({ arguments: args, sizes, keptFile, otherFile }: 
         process.exitCode = 1;
         console.error(`${part.name} failed:`, error);
       });
+      await save(otherFile, samples);
       print(`${part.name}: ${((performance.now() - start) / 1_000).toFixed(0)} s\n`);
     }
   } finally {
     await world.close();
   }
   for (const [id, kb] of Object.entries(sizes)) samples.add(id, kb);
-  const metrics = samples.metrics();
-  printTable(metrics);
+  printTable(samples.metrics());
   const file = isShort || only ? otherFile : keptFile;
-  await mkdir(dirname(file), { recursive: true });
-  const machine = `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}, Node ${process.version}`;
-  await writeFile(
-    file,
-    `${JSON.stringify({ machine, at: new Date().toISOString(), metrics }, undefined, 2)}\n`,
-  );
+  await save(file, samples);
   print(`\nResults: ${file}`);
+}
+
+async function save(file: string, samples: Samples): Promise<void> {
+  const machine = `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}, Node ${process.version}`;
+  const results = { machine, at: new Date().toISOString(), metrics: samples.metrics() };
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, `${JSON.stringify(results, undefined, 2)}\n`);
 }
 
 function printTable(metrics: Readonly<Record<string, Metric>>): void {
