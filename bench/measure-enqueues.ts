@@ -1,7 +1,8 @@
 /** What saving costs: warm, cold, and with many rows waiting. */
-import { type BenchWorld, stopWorker } from './bench-world.ts';
+import { type BenchWorld, type OutboxAt, quiet, stopWorker } from './bench-world.ts';
 import { median, quantile } from './common/metrics.ts';
 import type { Samples } from './common/samples.ts';
+import type { Counts } from './common/worker-calls.ts';
 import { fill } from './measure-drains.ts';
 
 export interface EnqueuePlan {
@@ -48,6 +49,9 @@ async function measureLongQueue(world: BenchWorld, plan: EnqueuePlan, samples: S
   await many.call('seed', plan.many);
   await many.call('enqueueEach', 30);
   await few.call('enqueueEach', 30);
+  // The page that shows them reads them once, which is no save's business.
+  await many.call('viewed');
+  await few.call('viewed');
   for (let round = 0; round < plan.rounds; round++) {
     const short = median(await few.call('enqueueEach', 50));
     const long = median(await many.call('enqueueEach', 50));
@@ -69,5 +73,30 @@ async function measureLongQueue(world: BenchWorld, plan: EnqueuePlan, samples: S
     samples.report('ms_open_raw_100000', 'ms', rawManyMs);
     samples.report('open_growth_raw', 'ratio', rawManyMs / rawEmptyMs);
   }
+  await countLongQueue({ 0: empty, 100: few, 100000: many }, samples);
   for (const { page } of [empty, few, many]) await page.close();
+}
+
+/** What a save and a start ask of IndexedDB, by the number of rows waiting: the proof that nothing of it grows. */
+async function countLongQueue(queues: Readonly<Record<number, OutboxAt>>, samples: Samples): Promise<void> {
+  const saves = 20;
+  for (const [rows, outbox] of Object.entries(queues)) {
+    const counts = async (): Promise<Counts> => {
+      const counted = await outbox.call('ask', { op: 'counts' });
+      if (!counted) throw new Error('The worker was stopped while it counted');
+      return counted;
+    };
+    await stopWorker(outbox);
+    await outbox.call('ask', { op: 'count', full: Number(rows) || Number.MAX_SAFE_INTEGER });
+    await outbox.call('firstAnswer');
+    await quiet();
+    const started = await counts();
+    await outbox.call('enqueueEach', saves);
+    const saved = await counts();
+    const operations = (of: Counts): number => Object.values(of.operations).reduce((sum, n) => sum + n, 0);
+    samples.report(`operations_at_start_${rows}`, 'count', operations(started));
+    samples.report(`rows_read_at_start_${rows}`, 'count', started.rowsRead);
+    samples.report(`operations_per_save_${rows}`, 'count', (operations(saved) - operations(started)) / saves);
+    samples.report(`rows_read_per_save_${rows}`, 'count', (saved.rowsRead - started.rowsRead) / saves);
+  }
 }

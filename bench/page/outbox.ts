@@ -64,6 +64,14 @@ const api = {
   },
   /** What waits is kept back until `drain`. */
   pause: () => opened().pause(),
+  /** Until the live view, which is on, has read all rows. */
+  async viewed(): Promise<void> {
+    for (;;) {
+      const { rows, counts } = opened().view.getSnapshot();
+      if (rows.length === counts.queued + counts.sending + counts.held + counts.blocked) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  },
   /** One after another, each awaited: milliseconds of each. */
   async enqueueEach(count: number): Promise<readonly number[]> {
     const samples: number[] = [];
