@@ -2,11 +2,9 @@
  * What an answer means for its row: one closed union that the dispatcher and the acknowledgement act on. Pure.
  */
 import { unreachable } from '../../shared/assert.ts';
-import type { BlockedCode } from '../../shared/blocked-code.ts';
 import type { Family } from '../../shared/family.ts';
 import type { FailureNote, ReceiptRejection } from '../../shared/outcome.ts';
-import type { Receipt } from '../../shared/receipt.ts';
-import type { Applied } from '../outbox/plan-acknowledgement.ts';
+import type { Applied, PlainEnd } from '../outbox/plan-acknowledgement.ts';
 import { acceptanceReceipt } from '../receipts/acceptance-receipt.ts';
 import { checkReceipt, type SentCommand } from '../receipts/check-receipt.ts';
 import { classifyFailure, type FailureVerdict, mapVerdict, type WaitScope } from './classify-failure.ts';
@@ -17,8 +15,7 @@ import { readRevision, revisionOfEtag } from './revision.ts';
 import type { AcceptedFacts, Answer } from './sender.ts';
 
 export type Judgement =
-  | { readonly type: 'accepted'; readonly receipt: Receipt }
-  | { readonly type: 'already_gone' }
+  | PlainEnd
   | {
       readonly type: 'transient';
       readonly failure: FailureNote;
@@ -28,21 +25,12 @@ export type Judgement =
       /** The server's own wait as an instant, cut to the longest wait (C4); absent: the engine's own wait. */
       readonly retryAt?: number | undefined;
     }
-  | { readonly type: 'signed_out'; readonly failure: FailureNote; readonly applied: Applied }
   | {
       readonly type: 'conflict';
       readonly failure: FailureNote;
       readonly applied: Applied;
       /** The server's revision, where the answer names it. */
       readonly actual?: number | undefined;
-    }
-  | {
-      readonly type: 'refused';
-      readonly code: BlockedCode;
-      readonly applied: Applied;
-      readonly failure?: FailureNote | undefined;
-      /** A missing or wrong receipt: nothing proves that it was accepted or not (D28). */
-      readonly rejection?: ReceiptRejection | undefined;
     };
 
 export interface JudgeContext {

@@ -33,23 +33,27 @@ export type JudgedAnswer = JudgedEnd & {
   readonly facts?: readonly FactWrite[] | undefined;
 };
 
-type JudgedEnd =
+/** What an answer may be judged to mean without anything else being asked or reckoned. */
+export type PlainEnd =
   | { readonly type: 'accepted'; readonly receipt: Receipt; readonly duplicate?: boolean | undefined }
   | { readonly type: 'already_gone' }
-  | {
-      readonly type: 'transient';
-      readonly failure: FailureNote;
-      readonly applied: Applied;
-      readonly notBefore?: Wait | undefined;
-    }
   | { readonly type: 'signed_out'; readonly failure: FailureNote; readonly applied: Applied }
   | {
       readonly type: 'refused';
       readonly code: BlockedCode;
       readonly applied: Applied;
       readonly failure?: FailureNote | undefined;
-      /** A missing or wrong receipt: the outcome is `unknown` (D28). */
+      /** A missing or wrong receipt: nothing proves that it was accepted or not, so the outcome is `unknown` (D28). */
       readonly rejection?: ReceiptRejection | undefined;
+    };
+
+type JudgedEnd =
+  | PlainEnd
+  | {
+      readonly type: 'transient';
+      readonly failure: FailureNote;
+      readonly applied: Applied;
+      readonly notBefore?: Wait | undefined;
     }
   /** The family's resolver lets the server's version win (D30). */
   | { readonly type: 'dropped'; readonly failure?: FailureNote | undefined };
