@@ -1,8 +1,9 @@
 /**
  * `npm run bench`: real Chromium, everything side by side in one run. `-- --short` takes under three minutes and
- * writes nothing that is kept; `-- --profile` shows where a drain's time goes, `-- --profile=enqueue` a save's; `-- --only=drains,counts` takes parts.
+ * writes nothing that is kept; `-- --only=drains,counts` takes parts, which `--keep` puts among the results that are
+ * kept; `-- --profile` shows where a drain's time goes, `-- --profile=enqueue` a save's.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { dirname } from 'node:path';
 import { type BenchWorld, openBenchWorld } from './bench-world.ts';
@@ -92,14 +93,22 @@ export async function runBench({ arguments: args, sizes, keptFile, otherFile }: 
   }
   for (const [id, kb] of Object.entries(sizes)) samples.add(id, kb);
   printTable(samples.metrics());
-  const file = isShort || only ? otherFile : keptFile;
-  await save(file, samples);
+  const isKept = !isShort && (!only || args.includes('--keep'));
+  const file = isKept ? keptFile : otherFile;
+  await save(file, samples, isKept && only ? await readMetrics(keptFile) : {});
   print(`\nResults: ${file}`);
 }
 
-async function save(file: string, samples: Samples): Promise<void> {
+type Metrics = Readonly<Record<string, Metric>>;
+
+async function readMetrics(file: string): Promise<Metrics> {
+  return (JSON.parse(await readFile(file, 'utf8')) as { readonly metrics: Metrics }).metrics;
+}
+
+/** `before`: what stays of an earlier run where this one measured nothing. */
+async function save(file: string, samples: Samples, before: Metrics = {}): Promise<void> {
   const machine = `${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}, Node ${process.version}`;
-  const results = { machine, at: new Date().toISOString(), metrics: samples.metrics() };
+  const results = { machine, at: new Date().toISOString(), metrics: { ...before, ...samples.metrics() } };
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, `${JSON.stringify(results, undefined, 2)}\n`);
 }

@@ -1,4 +1,5 @@
-// `npm run bench`: bundles the benchmark's driver for Node and runs it with the sizes of the bundles.
+// `npm run bench`: bundles the benchmark's driver for Node and runs it with the sizes of the bundles. What is kept goes
+// into the documents at once.
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
@@ -25,3 +26,6 @@ await runBench({
   keptFile: join(root, 'bench/results.json'),
   otherFile: join(root, '.tmp/bench/results.json'),
 });
+
+const isKept = process.argv.length === 2 || process.argv.includes('--keep');
+if (isKept) await import('./bench-table.mjs');
