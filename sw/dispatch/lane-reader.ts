@@ -48,7 +48,7 @@ export function createLaneReader(
     const over = resting.rows.passOver(place, resting.now());
     if (over.place === place) return;
     place = over.place;
-    resting.passed(over.until);
+    if (Number.isFinite(over.until)) resting.passed(over.until);
   };
 
   return {

@@ -117,6 +117,32 @@ describe('a flush while many rows rest', () => {
     expect((await flush('flush')).result.outcomes).toHaveLength(150);
   });
 
+  it('[C30, W14] rows of a family that a later release brought rest for good, and wake nobody', async () => {
+    const world = await dispatchWorld();
+    const row = await world.put('a');
+    const { seq: _, version: __, ...draft } = { ...row, id: world.uuid(), family: 'later' };
+    const later = { ...draft, origin: draft.id };
+    const results = await world.store.commit([
+      {
+        owner: 'ann',
+        reason: 'enqueue',
+        keys: [keyOf({ ...row, ...later })],
+        expected: [],
+        write: [later],
+        remove: [],
+        outcomes: [],
+        durability: 'relaxed',
+      },
+    ]);
+    expect(results.map(({ type }) => type)).toEqual(['committed']);
+    await world.flush();
+    for (let again = 0; again < 3; again++) {
+      await world.run(world.engine.flush('ann', 'enqueue'));
+      expect(world.engine.progress('ann').wakeAt).toBeUndefined();
+    }
+    expect(world.sent()).toEqual([row.id]);
+  });
+
   it('[C4] a clock that was set back voids what is known', async () => {
     const { world, flush } = await longOutage(150);
     await flush();
