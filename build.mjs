@@ -17,6 +17,7 @@ export const ENTRIES = {
   'reactions/index': 'client/reactions.ts',
   'shared/index': 'shared/index.ts',
   'testing/index': 'sw/testing/index.ts',
+  'encryption/index': 'sw/encryption/index.ts',
   'inspector/index': 'client/inspector/index.ts',
   'badge/index': 'client/app-badge.ts',
 };

@@ -50,7 +50,8 @@ export const BLOCKED_REASONS = {
   },
   body_unreadable: {
     sentence: 'The content of this change can no longer be read on this device.',
-    waysOut: ['recover', 'discard'],
+    // Retrying helps where it was encrypted and its key has come back (W63).
+    waysOut: ['retry', 'recover', 'discard'],
   },
   expired: {
     sentence: 'This change was too late to be sent.',

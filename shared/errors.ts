@@ -87,6 +87,11 @@ export class UnknownCallError extends TryAgainError {
   readonly code = 'unknown_call';
 }
 
+/** Bodies are to be encrypted and cannot be here; nothing was stored (W63). */
+export class EncryptionUnavailableError extends HoldfastError {
+  readonly code = 'encryption_unavailable';
+}
+
 /** Rows remain after a `sync` event: its promise rejects with this, so that the browser comes back (W21). */
 export class RowsRemainError extends HoldfastError {
   readonly code = 'rows_remain';

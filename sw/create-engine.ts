@@ -4,13 +4,14 @@
  */
 import type { Row } from '../shared/row.ts';
 import { createAccounts } from './accounts.ts';
+import { NO_ENCRYPTION } from './body-encryption.ts';
 import { createChangeStream } from './change-stream.ts';
 import { readConflicts } from './dispatch/conflict-summaries.ts';
 import { createDispatcher, type Dispatcher } from './dispatch/dispatcher.ts';
 import { tellAll } from './dispatch/tell-all.ts';
 import type { Engine } from './engine.ts';
 import { type EngineOptions, readOptions } from './engine-options.ts';
-import type { Connection, Environment } from './environment.ts';
+import type { Connection, Digest, Environment } from './environment.ts';
 import { createExplain } from './explain.ts';
 import type { Ledger } from './mirror/ledger.ts';
 import { createMirror } from './mirror/mirrored-store.ts';
@@ -42,7 +43,7 @@ const ALWAYS_ONLINE: Connection = { online: () => true };
 /** @throws InvalidOptionError */
 export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
   const settings = readOptions(options);
-  const { clock, timers, ids, locks, digest, connection = ALWAYS_ONLINE } = deps;
+  const { clock, timers, ids, locks, connection = ALWAYS_ONLINE } = deps;
   const { families } = settings.definition;
   const { leaseMs, appLimitMs, longestLeaseMs } = settings;
 
@@ -77,9 +78,19 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     (owner, counts) => dispatcher.noteCounts(owner, counts),
     (commit, written) => dispatcher.noteCommit(commit, written),
   );
-  const { store, readCounts } = changes;
+  const { store: stored, readCounts } = changes;
+  const { store, ofBody, forgetKeys } = (options.encryption ?? NO_ENCRYPTION)({
+    store: stored,
+    ledger,
+    ids,
+    timers,
+  });
+  const digest: Digest = { ...deps.digest, ofBody };
+  // Both witnesses hold bodies as they are stored (W63).
   const witness: Witness =
-    ledger && mirror ? createWitness({ store, mirror, ledger, clock, timers }, mirrorOptions) : NO_WITNESS;
+    ledger && mirror
+      ? createWitness({ store: stored, mirror, ledger, clock, timers }, mirrorOptions)
+      : NO_WITNESS;
   const shared = {
     store,
     queue: createCommitQueue(store),
@@ -147,7 +158,10 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     readCounts,
     flush: (owner) => flush(owner, 'flush'),
     quiet: dispatcher.quiet,
-    forget: witness.forgetOwner,
+    async forget(owner) {
+      await forgetKeys?.(owner);
+      await witness.forgetOwner(owner);
+    },
   });
   const explain = createExplain({ host: () => host, store, clock, locks, settings });
 
@@ -224,7 +238,7 @@ export function createEngine(deps: EngineDeps, options: EngineOptions): Engine {
     offerSnapshot: witness.offerSnapshot,
     async readSnapshot(owner, rowIds) {
       const [page, isAwaited] = await Promise.all([
-        readSnapshotPage(store, owner, rowIds),
+        readSnapshotPage(stored, owner, rowIds),
         witness.awaitsSnapshot(owner),
       ]);
       return isAwaited ? { ...page, isAwaited } : page;

@@ -2,6 +2,7 @@
 import { InvalidOptionError } from '../shared/errors.ts';
 import type { OutboxDefinition } from '../shared/family.ts';
 import { RELEASE } from '../shared/protocol.ts';
+import type { BodyEncryption } from './body-encryption.ts';
 import type { Credentials } from './dispatch/credentials.ts';
 import { type FamilyPorts, portsOf } from './dispatch/family-ports.ts';
 import type { Report } from './dispatch/report.ts';
@@ -29,6 +30,8 @@ export interface EngineOptions {
   readonly appLimitMs?: number | undefined;
   /** Larger bodies have no second copy (S23), in bytes. Default 1,000,000. */
   readonly maxMirroredBytes?: number | undefined;
+  /** Encrypts bodies on this device: `encryptBodies()` of `holdfast/encryption` (W63). Default: they are stored as they are. */
+  readonly encryption?: BodyEncryption | undefined;
   /** Waits after failures, in ms. Default: first 2,000, longest 300,000, believed 3,600,000. */
   readonly retry?: Partial<RetryPolicy> | undefined;
 }

@@ -28,6 +28,8 @@ export interface HostLocks {
 export interface Digest {
   /** SHA-256 as lower-case hex. */
   sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string>;
+  /** What a row shows of its body's digest where bodies are encrypted (W63): a short body must not be guessed by it. */
+  ofBody?(owner: string, sha256: string): Promise<string>;
 }
 
 /** What the realm says about the network. A hint: `true` proves nothing, `false` is believed (W22). */

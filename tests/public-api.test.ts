@@ -37,6 +37,7 @@ const ENTRIES = {
       'BodyTooLargeError',
       'CancelledError',
       'CommitUnknownError',
+      'EncryptionUnavailableError',
       'EnqueueUnknownError',
       'HoldfastError',
       'IdbBlockedError',
@@ -69,6 +70,10 @@ const ENTRIES = {
       'wireKindOf',
     ],
   },
+  encryption: {
+    load: () => import('../sw/encryption/index.ts'),
+    names: ['canKeepKeys', 'encryptBodies'],
+  },
   testing: {
     load: () => import('../sw/testing/index.ts'),
     names: [
@@ -81,6 +86,7 @@ const ENTRIES = {
       'explainSeed',
       'simulate',
       'testCommand',
+      'testEncryption',
     ],
   },
 } as const satisfies Record<

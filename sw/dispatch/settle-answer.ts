@@ -191,7 +191,8 @@ async function resendOf(
   let content: { readonly bodyDigest?: string | undefined; readonly bodySize?: number | undefined } = row;
   if (newBody) {
     try {
-      content = await digestBody(digest, newBody.body, settings.familyOf(row.family)?.maxBodyBytes);
+      const maxBytes = settings.familyOf(row.family)?.maxBodyBytes;
+      content = await digestBody(digest, newBody.body, maxBytes, row.owner);
     } catch {
       // What cannot be encoded is the resolver's mistake; the row waits with its own content.
       return undefined;

@@ -8,13 +8,14 @@ import type {
   Ledger,
   LedgerAttempt,
   LedgerContent,
+  LedgerKey,
   Manifest,
   NamedTombstone,
   Tombstone,
   UnreadableOriginal,
 } from './ledger.ts';
 
-type Tag = 'row' | 'attempt' | 'tomb' | 'pending' | 'manifest' | 'original';
+type Tag = 'row' | 'attempt' | 'tomb' | 'pending' | 'manifest' | 'original' | 'key';
 
 /** One page of the values under a tag, in key order. `[]` sorts after every string, so it ends the range. */
 function page<T>(store: IDBObjectStore, tag: Tag, limit?: number, after?: readonly string[]): Promise<T[]> {
@@ -118,10 +119,19 @@ export function kvLedger(use: UseStore): Ledger {
 
     unreadable: (limit) => use('readonly', (store) => page<UnreadableOriginal>(store, 'original', limit)),
 
+    keepKey: (key) =>
+      change((store) => {
+        const place = ['key', key.owner, key.id];
+        if (key.key === undefined) store.delete(place);
+        else store.put(key, place);
+      }),
+
+    keys: () => use('readonly', (store) => page<LedgerKey>(store, 'key')),
+
     forgetOwner: (owner) =>
       change((store) => {
-        store.delete(IDBKeyRange.bound(['row', owner], ['row', owner, []]));
-        store.delete(IDBKeyRange.bound(['attempt', owner], ['attempt', owner, []]));
+        for (const tag of ['row', 'attempt', 'key'])
+          store.delete(IDBKeyRange.bound([tag, owner], [tag, owner, []]));
         store.delete(['manifest', owner]);
       }),
   };

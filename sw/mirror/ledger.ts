@@ -23,7 +23,10 @@ export interface LedgerContent extends LedgerRef {
   readonly generation: number;
   readonly row: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
-  /** The body was too large to keep here: hash and size stand in the row (S23). */
+  /**
+   * The body was too large to keep here: hash and size stand in the row (S23). Also beside an encrypted body, so that
+   * a release that knows no encryption restores the row without one, and never sends what it cannot read (W63).
+   */
   readonly bodyLeftOut?: boolean | undefined;
 }
 
@@ -72,6 +75,11 @@ export interface UnreadableOriginal {
   readonly value: unknown;
 }
 
+/** A key for bodies, as the encryption made it (W63). Never changed, only removed. */
+export interface LedgerKey extends LedgerRef {
+  readonly key: unknown;
+}
+
 export interface Ledger {
   /** All of it in one transaction. */
   write(batch: LedgerBatch): Promise<void>;
@@ -91,6 +99,10 @@ export interface Ledger {
   /** Keeps originals that this release cannot read (R3), once per place. */
   keepUnreadable(originals: readonly UnreadableOriginal[]): Promise<void>;
   unreadable(limit: number): Promise<readonly UnreadableOriginal[]>;
-  /** Clears an owner's rows and manifest; tombstones stay (W32). */
+  /** `key: undefined` removes it. */
+  keepKey(key: LedgerKey): Promise<void>;
+  /** Of all owners. */
+  keys(): Promise<readonly LedgerKey[]>;
+  /** Clears an owner's rows, keys and manifest; tombstones stay (W32). */
   forgetOwner(owner: string): Promise<void>;
 }

@@ -4,6 +4,7 @@
  */
 import type { Row } from '../../shared/row.ts';
 import type { BodyRead } from '../outbox/row-store.ts';
+import { isSealed } from '../outbox/sealed-body.ts';
 import type {
   LedgerAttempt,
   LedgerBatch,
@@ -113,5 +114,6 @@ function contentOf(
   const base = { owner: row.owner, id: row.id, generation, row: { ...row } };
   if (row.bodyId === undefined) return base;
   const fits = (row.bodySize ?? 0) <= context.maxBodyBytes;
-  return body?.type === 'body' && fits ? { ...base, body: body.body } : { ...base, bodyLeftOut: true };
+  if (body?.type !== 'body' || !fits) return { ...base, bodyLeftOut: true };
+  return { ...base, body: body.body, ...(isSealed(body.body) && { bodyLeftOut: true }) };
 }

@@ -19,7 +19,8 @@ export function planLedgerRow(entry: LedgerEntry, now: number): Restored | undef
   const { content, attempt } = entry;
   const decoded = decodeRow({ ...content.row, ...attempt?.data });
   if (decoded.type !== 'row') return undefined;
-  return restore(decoded.row, content.body, content.bodyLeftOut === true, {
+  const bodyLeftOut = content.bodyLeftOut === true && !('body' in content);
+  return restore(decoded.row, content.body, bodyLeftOut, {
     source: 'ledger',
     at: now,
     generation: generationOf(attempt ?? content),

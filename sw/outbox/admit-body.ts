@@ -19,6 +19,7 @@ export interface AdmittedBody {
 }
 
 export interface AdmitOptions {
+  readonly owner: string;
   readonly schema: StandardSchema | undefined;
   readonly maxBytes: number;
   /** How long an asynchronous validator may take, in ms (D4). */
@@ -46,10 +47,10 @@ export function copyBody(body: unknown): unknown {
 export async function admitBody(
   deps: { readonly digest: Digest; readonly timers: Timers },
   copy: unknown,
-  { schema, maxBytes, limitMs }: AdmitOptions,
+  { owner, schema, maxBytes, limitMs }: AdmitOptions,
 ): Promise<AdmittedBody> {
   const body = schema ? await validate(deps.timers, schema, copy, limitMs) : copy;
-  return { body, ...(await digestBody(deps.digest, body, maxBytes)) };
+  return { body, ...(await digestBody(deps.digest, body, maxBytes, owner)) };
 }
 
 async function validate(
@@ -82,6 +83,7 @@ async function validate(
  */
 export async function foldBodies(
   digest: Digest,
+  owner: string,
   merge: (earlier: unknown, later: unknown) => unknown,
   bodies: readonly unknown[],
   maxBytes: number,
@@ -91,7 +93,7 @@ export async function foldBodies(
     const merged = later.reduce((earlier, body) => merge(earlier, body), first);
     const body = copyBody(merged);
     if (body === undefined) throw new Error('merge answered nothing');
-    return { body, ...(await digestBody(digest, body, maxBytes)) };
+    return { body, ...(await digestBody(digest, body, maxBytes, owner)) };
   } catch (cause) {
     if (cause instanceof HoldfastError && cause.code === 'body_too_large') throw cause;
     throw new InvalidBodyError('merge could not fold the bodies', { merge: true }, { cause });

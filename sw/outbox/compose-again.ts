@@ -92,12 +92,13 @@ async function foldIntents(
     try {
       if (!bodies.has(intent.id)) break;
       const under = content ? content.body : bodies.get(row.id);
-      content = await foldBodies(digest, merge, [under, bodies.get(intent.id)], max);
+      content = await foldBodies(digest, row.owner, merge, [under, bodies.get(intent.id)], max);
       taken.push(intent);
     } catch {
       break;
     }
   }
-  if (edited) content = content ? await foldBodies(digest, merge, [content.body, edited.body], max) : edited;
+  if (edited)
+    content = content ? await foldBodies(digest, row.owner, merge, [content.body, edited.body], max) : edited;
   return { content, taken, failed: fold.slice(taken.length) };
 }

@@ -122,7 +122,7 @@ export async function foldOver(
   tools: ComposeTools,
   fold: readonly Row[],
   content: AdmittedBody | undefined,
-  { family }: Pick<AdmittedCommand, 'family'>,
+  { family, key }: Pick<AdmittedCommand, 'family' | 'key'>,
 ): Promise<AdmittedBody | 'unreadable' | undefined> {
   const merge = mergeOf(family);
   if (fold.length === 0 || merge === undefined || content === undefined) return content;
@@ -130,7 +130,7 @@ export async function foldOver(
   for (const { id } of fold) if (!bodies.has(id)) tools.unreadable.add(id);
   if (bodies.size < fold.length) return 'unreadable';
   const all = [...bodies.values(), content.body];
-  return foldBodies(tools.digest, merge, all, family.maxBodyBytes ?? MAX_BODY_BYTES);
+  return foldBodies(tools.digest, key.owner, merge, all, family.maxBodyBytes ?? MAX_BODY_BYTES);
 }
 
 /** The bodies that can be read, by the ids of their rows, in the order of `rows`. */

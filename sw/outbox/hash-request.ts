@@ -8,7 +8,7 @@ import type { Digest } from '../environment.ts';
 import { encodeCanonical, tooLarge } from './canonical-encoding.ts';
 
 export interface BodyDigest {
-  /** Lower-case hex. */
+  /** Lower-case hex; made with the owner's key where bodies are encrypted (W63). */
   readonly bodyDigest: string;
   /** Bytes of the canonical encoding, binary parts included: close to what the payload takes. */
   readonly bodySize: number;
@@ -41,10 +41,19 @@ async function digestText(digest: Digest, value: unknown, maxBytes?: number): Pr
   return [await digest.sha256(bytes), size];
 }
 
-/** @throws UnencodableBodyError, BodyTooLargeError */
-export async function digestBody(digest: Digest, body: unknown, maxBytes?: number): Promise<BodyDigest> {
-  const [bodyDigest, bodySize] = await digestText(digest, body, maxBytes);
-  return { bodyDigest, bodySize };
+/**
+ * @param owner whose body it is; absent for what is no body.
+ * @throws UnencodableBodyError, BodyTooLargeError
+ */
+export async function digestBody(
+  digest: Digest,
+  body: unknown,
+  maxBytes?: number,
+  owner?: string,
+): Promise<BodyDigest> {
+  const [plain, bodySize] = await digestText(digest, body, maxBytes);
+  const keyed = owner !== undefined && digest.ofBody?.(owner, plain);
+  return { bodyDigest: (await keyed) || plain, bodySize };
 }
 
 /** The hash that goes with an idempotency key. Needs no body, only its digest. */

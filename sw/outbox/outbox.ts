@@ -54,7 +54,9 @@ export function createOutbox(deps: EnqueueDeps, { patienceMs = 10_000 }: OutboxO
     const limitMs = Math.max(1, deadlineAt - deps.clock.now());
     const maxBytes = family.maxBodyBytes ?? MAX_BODY_BYTES;
     const finish = async (): Promise<AdmittedCommand> => {
-      const content = hasBody(kind) ? await admitBody(deps, copy, { schema, maxBytes, limitMs }) : undefined;
+      const content = hasBody(kind)
+        ? await admitBody(deps, copy, { owner: key.owner, schema, maxBytes, limitMs })
+        : undefined;
       const { bodyDigest } = content ?? {};
       const request = { kind, target: key.target, expectedRevision, bodyDigest, after: own.after };
       return { input: own, key, family, content, requestHash: await hashRequest(deps.digest, request) };

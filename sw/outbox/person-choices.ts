@@ -169,7 +169,8 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: T
     if (!family || !hasBody(row.kind) || copy === undefined)
       throw new InvalidCommandError(`A ${row.kind} cannot be given this body`, { path: 'body' });
     const maxBytes = family.maxBodyBytes ?? MAX_BODY_BYTES;
-    return admitBody(deps, copy, { schema: schemaOf(family, row.kind), maxBytes, limitMs });
+    const schema = schemaOf(family, row.kind);
+    return admitBody(deps, copy, { owner: row.owner, schema, maxBytes, limitMs });
   }
 
   return {

@@ -137,7 +137,7 @@ export async function foldOver(deps: PrepareDeps, prepared: PreparedRequest, lat
     if (!merge) return { type: 'failed', over: later.id };
     const maxBytes = family?.maxBodyBytes ?? MAX_BODY_BYTES;
     const bodies = [bodyOf(prepared.bodyId), bodyOf(later.bodyId)];
-    const { body } = await foldBodies(deps.digest, merge, bodies, maxBytes);
+    const { body } = await foldBodies(deps.digest, later.owner, merge, bodies, maxBytes);
     const prepares = { target: later.target, expectedRevision: prepared.expectedRevision, body };
     return { type: 'folded', over: later.id, request: await requestOf(deps, later, prepares) };
   } catch {
@@ -173,7 +173,7 @@ async function requestOf(deps: PrepareDeps, row: Row, prepared: Prepared): Promi
   // Whoever prepared it may keep it and change it later (A72).
   const body = copyBody(prepared.body);
   const own = { bodyId: row.bodyId, bodyDigest: row.bodyDigest, bodySize: row.bodySize };
-  const content = body === undefined ? own : await digestBody(digest, body, maxBytes);
+  const content = body === undefined ? own : await digestBody(digest, body, maxBytes, row.owner);
   const { bodyDigest, bodySize } = content;
   const id = await deriveId(digest, row.id, expectedRevision, bodyDigest);
   const bodyId = body === undefined ? own.bodyId : id;

@@ -2,6 +2,7 @@
 
 import { toKeyArray } from '../../shared/key.ts';
 import { type Commit, type CommitResult, FACTS, type FactWrite } from '../outbox/row-store.ts';
+import { isSealed } from '../outbox/sealed-body.ts';
 import { findIdsOf, writeIds, writeJournal } from './idb-journal.ts';
 import { answerOf } from './idb-request.ts';
 import { findRecord, readableRows, readRecords } from './idb-rows.ts';
@@ -119,7 +120,9 @@ function writeAll(transaction: IDBTransaction, writes: StoreWrites, state: Store
   for (const row of writes.rows) rows.put(toStoredRow(row));
   for (const bodyId of writes.removedBodies) transaction.objectStore(BODIES).delete(bodyId);
   for (const { bodyId, body } of writes.bodies)
-    transaction.objectStore(BODIES).put({ body } satisfies StoredBody, bodyId);
+    transaction
+      .objectStore(BODIES)
+      .put((isSealed(body) ? { sealed: body } : { body }) satisfies StoredBody, bodyId);
   for (const [owner, entries] of writes.journal) writeJournal(transaction, owner, entries);
   for (const fact of writes.facts) putFact(meta, fact);
   const ids = state.ids + writes.ids.length;

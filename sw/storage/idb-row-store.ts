@@ -30,7 +30,6 @@ import {
   META,
   NAMES,
   ROWS,
-  type StoredBody,
   toDbKey,
   WAITS,
 } from './schema.ts';
@@ -175,9 +174,7 @@ export function createIdbRowStore(deps: IdbRowStoreDeps, options: IdbRowStoreOpt
             const read = await tried<unknown>(transaction.objectStore(BODIES).get(bodyId));
             if (read.type === 'error') return { type: 'unreadable' };
             if (read.value === undefined) return { type: 'missing' };
-            return isStoredBody(read.value)
-              ? { type: 'body', body: read.value.body }
-              : { type: 'unreadable' };
+            return bodyOf(read.value);
           }),
         ),
       ),
@@ -246,8 +243,11 @@ const USAGE_LIMIT_MS = 500;
 /** Rows read at a time while looking for unreadable ones. */
 const SCAN_PAGE = 200;
 
-function isStoredBody(value: unknown): value is StoredBody {
-  return isRecord(value) && Object.hasOwn(value, 'body');
+function bodyOf(value: unknown): BodyRead {
+  if (isRecord(value))
+    for (const form of ['body', 'sealed'])
+      if (Object.hasOwn(value, form)) return { type: 'body', body: value[form] };
+  return { type: 'unreadable' };
 }
 
 function toFactName(key: IDBValidKey): FactName {

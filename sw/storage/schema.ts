@@ -42,10 +42,11 @@ export interface StoredRow {
 
 export type LaneKey = readonly [owner: string, lane: Lane, rank: 0 | 1, seq: number];
 
-/** A record of `bodies`. The envelope leaves room for other forms: a record without `body` does not read. */
-export interface StoredBody {
-  readonly body: unknown;
-}
+/**
+ * A record of `bodies`. The envelope leaves room for other forms: a record without `body` does not read. An encrypted
+ * one has none, so that a release that knows no encryption blocks its row and never sends what it cannot read (W63).
+ */
+export type StoredBody = { readonly body: unknown } | { readonly sealed: unknown };
 
 /** A record of `journal`: the outcomes of one owner in one transaction, under the number of the last. */
 export interface JournalChunk {

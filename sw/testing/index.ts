@@ -26,3 +26,4 @@ export {
   type Subject,
   simulate,
 } from './simulate.ts';
+export { testEncryption } from './test-encryption.ts';

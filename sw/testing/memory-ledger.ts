@@ -3,6 +3,7 @@ import type {
   Ledger,
   LedgerAttempt,
   LedgerContent,
+  LedgerKey,
   LedgerRef,
   Manifest,
   Tombstone,
@@ -22,6 +23,7 @@ export function createMemoryLedger(): MemoryLedger {
   const tombstones = new Map<string, Tombstone>();
   const pending = new Map<string, Tombstone>();
   const manifests = new Map<string, Manifest>();
+  const keys = new Map<string, LedgerKey>();
   const originals = new Map<string, unknown>();
   let failure: { readonly error: unknown } | undefined;
 
@@ -90,8 +92,15 @@ export function createMemoryLedger(): MemoryLedger {
       run(() =>
         [...originals].slice(0, limit).map(([place, value]): UnreadableOriginal => ({ place, value })),
       ),
+    keepKey: (key) =>
+      run(() => {
+        if (key.key === undefined) keys.delete(token(key));
+        else keys.set(token(key), structuredClone(key));
+      }),
+    keys: () => run(() => [...keys.values()]),
     forgetOwner: (owner) =>
       run(() => {
+        for (const [name, key] of keys) if (key.owner === owner) keys.delete(name);
         for (const [key, content] of contents)
           if (content.owner === owner) {
             contents.delete(key);
@@ -117,6 +126,8 @@ export function ledgerSeenBy(ledger: Ledger, living: <T>(start: () => Promise<T>
     trimTombstones: (before, keep) => living(() => ledger.trimTombstones(before, keep)),
     keepUnreadable: (originals) => living(() => ledger.keepUnreadable(originals)),
     unreadable: (limit) => living(() => ledger.unreadable(limit)),
+    keepKey: (key) => living(() => ledger.keepKey(key)),
+    keys: () => living(() => ledger.keys()),
     forgetOwner: (owner) => living(() => ledger.forgetOwner(owner)),
   };
 }

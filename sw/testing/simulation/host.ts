@@ -3,6 +3,7 @@
  * any two, frozen while it keeps its lock, or left waiting while others go on (T31).
  */
 import { CommitUnknownError, QuotaError, StoreTimeoutError } from '../../../shared/errors.ts';
+import type { BodyEncryption } from '../../body-encryption.ts';
 import { createEngine } from '../../create-engine.ts';
 import type { CredentialsOffer } from '../../dispatch/credentials.ts';
 import type { FamilyPorts } from '../../dispatch/family-ports.ts';
@@ -52,6 +53,7 @@ export interface HostDeps {
   /** Chooses whether an answer is late. */
   readonly random: () => Random;
   readonly isGone: () => boolean;
+  readonly encryption: BodyEncryption | undefined;
 }
 
 /** How long a store waits before it gives a transaction up (S10), in ms. */
@@ -234,6 +236,7 @@ export function createHost(
       release,
       attemptTimeoutMs,
       leaseMs: LEASE_MS,
+      encryption: deps.encryption,
       concurrency: 3,
     },
   );

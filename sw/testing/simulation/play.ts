@@ -207,8 +207,9 @@ function enqueue(world: World, action: Extract<Action, { readonly type: 'enqueue
   const makesBody = subject.body ?? ((_: string, __: string, number: number) => ({ [`f${number}`]: number }));
   const revision = target.type === 'id' ? world.revisionOf(owner, family, target.id) : undefined;
   const creations = truth.told.filter(({ command }) => command.owner === owner && command.kind === 'create');
-  const parent =
-    action.after === undefined ? undefined : creations[action.after % Math.max(1, creations.length)];
+  const parents = (action.after ?? []).flatMap(
+    (place) => creations[place % Math.max(1, creations.length)]?.command.id ?? [],
+  );
   const command: CommandInput = {
     id: `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`,
     owner,
@@ -220,7 +221,7 @@ function enqueue(world: World, action: Extract<Action, { readonly type: 'enqueue
       !isDocument &&
       kind !== 'create' &&
       revision !== undefined && { expectedRevision: revision }),
-    ...(parent && { after: [parent.command.id] }),
+    ...(parents.length > 0 && { after: [...new Set(parents)] }),
     ...(action.urgent && { urgent: true }),
     ...(action.expires !== undefined && { expiresAt: loop.now() + action.expires }),
   };

@@ -2,11 +2,12 @@
  * T30.5: faults stop, a trigger fires, and in bounded time nothing is left that could be sent. Then everything that
  * pages were told is held against what the server has and what is stored.
  */
+import { isSealed } from '../../outbox/sealed-body.ts';
 import { isInDoubt } from '../../outbox/standing.ts';
 import type { SimulatedHost } from './host.ts';
 import type { Step } from './loop.ts';
 import { createRandom } from './random.ts';
-import { isAtRest, OWNERS, type World } from './world.ts';
+import { isAtRest, OWNERS, readEntries, type World } from './world.ts';
 
 type Run = (step: Step) => Promise<void>;
 
@@ -34,6 +35,7 @@ export async function comeToRest(
   }
   for (const owner of OWNERS) if (truth.broken.length === 0) await checkViews(world, owner, run);
   if (truth.broken.length === 0) await checkTold(world);
+  if (truth.broken.length === 0) await checkLedger(world);
 }
 
 function stopFaults({ weather, network, server, ledger, loop }: World): void {
@@ -150,6 +152,14 @@ async function checkViews(world: World, owner: string, run: Run): Promise<void> 
   for (const { row, body } of seen.exported.rows)
     if (row.bodyId !== undefined && body === undefined && row.blockedCode !== 'body_unreadable')
       truth.breaks('T30.1', `${row.id.slice(-4)} has lost its content`);
+}
+
+/** W63: what the ledger holds is as it is stored. */
+async function checkLedger({ script, ledger, truth }: World): Promise<void> {
+  if (!script.isEncrypted) return;
+  for (const { content } of await readEntries(ledger))
+    if ('body' in content && !isSealed(content.body))
+      truth.breaks('W63', `the ledger holds the body of ${content.id.slice(-4)} as it is`);
 }
 
 /** T30.1: a command that was told as saved is applied, waits with its content, or ended as it may. */

@@ -17,7 +17,8 @@ export type Action =
       readonly kind: CommandKind;
       readonly of: number;
       readonly revision: boolean;
-      readonly after?: number | undefined;
+      /** Which of the creations it waits for (W60). */
+      readonly after?: readonly number[] | undefined;
       readonly urgent?: boolean | undefined;
       /** Expires after so many ms. */
       readonly expires?: number | undefined;
@@ -90,6 +91,8 @@ export interface Script {
   readonly seed: number;
   readonly hosts: number;
   readonly hasLocks: boolean;
+  /** Bodies are encrypted at rest (W63). */
+  readonly isEncrypted: boolean;
   readonly actions: readonly Action[];
 }
 
@@ -148,7 +151,13 @@ export function writeScript(
     if (group) actions.push(befall(group, random));
     else actions.push(...ask(random, about));
   }
-  return { seed, hosts: 1 + random.below(3), hasLocks: random.chance(0.7), actions };
+  return {
+    seed,
+    hosts: 1 + random.below(3),
+    hasLocks: random.chance(0.7),
+    isEncrypted: random.chance(0.3),
+    actions,
+  };
 }
 
 /** Chooses what a command or a person's choice is about. */
@@ -182,7 +191,9 @@ function enqueue(random: Random, host: number, about: Pool): readonly Action[] {
     kind: random.pick(KINDS),
     of: about(),
     revision: random.chance(0.8),
-    ...(random.chance(0.06) && { after: random.below(64) }),
+    ...(random.chance(0.12) && {
+      after: Array.from({ length: random.chance(0.3) ? 2 : 1 }, () => random.below(64)),
+    }),
     ...(random.chance(0.1) && { urgent: true }),
     ...(random.chance(0.05) && { expires: random.pick([1_000, 12_000, 60_000]) }),
   };

@@ -16,6 +16,7 @@ import {
   type RowStore,
 } from '../../outbox/row-store.ts';
 import { sameContent } from '../../outbox/same-row.ts';
+import { isSealed } from '../../outbox/sealed-body.ts';
 import { isInDoubt, isNoted, isUnproven } from '../../outbox/standing.ts';
 import type { AppliedChange, ScriptedServer } from '../scripted-server.ts';
 import type { Subject } from './subject.ts';
@@ -46,6 +47,8 @@ export interface Truth {
   readonly active: string | undefined;
   /** A store whose commits are seen. */
   watch(store: RowStore): RowStore;
+  /** A store that encrypts what it is given: what it is given is seen (W63). */
+  seeBodies(store: RowStore): RowStore;
   /** After a power cut, or with another database: what is stored now. */
   reread(store: RowStore, why: 'power_cut' | 'lost'): Promise<void>;
   sent(who: string, host: string | undefined, request: SendRequest): void;
@@ -105,12 +108,15 @@ export interface TruthDeps {
   readonly repeatsAfterLoss: boolean;
   /** The family's resolver may let the server's version win. */
   readonly canDrop: boolean;
+  readonly isEncrypted: boolean;
 }
 
 export function createTruth(deps: TruthDeps): Truth {
   const { server, subject, clocksJump } = deps;
   const rows = new Map<string, Row>();
   const bodies = new Map<string, unknown>();
+  /** As they were before they were encrypted. */
+  const plain = new Map<string, unknown>();
   const gone = new Set<string>();
   const ends = new Map<string, End>();
   const claimed = new Map<string, number>();
@@ -131,6 +137,8 @@ export function createTruth(deps: TruthDeps): Truth {
   const twice = new Set<number>();
   const deletes = new Set<string>();
   const told: Told[] = [];
+  /** What a command waits for (W60), by its id, which is its line's origin where it made one. */
+  const parents = new Map<string, readonly string[]>();
   const broken: string[] = [];
   let active: string | undefined;
   let withdrawals = 0;
@@ -145,10 +153,14 @@ export function createTruth(deps: TruthDeps): Truth {
   /** Ids of deletes of which the server said that there is nothing to delete. */
   const foundGone = new Set<string>();
   const marksOf = (body: unknown): readonly number[] => subject.marksOf?.(body) ?? [];
-  const bodyOf = (row: Row): unknown => (row.bodyId === undefined ? undefined : bodies.get(row.bodyId));
+  const bodyOf = (row: Row): unknown => (row.bodyId === undefined ? undefined : contentOf(row.bodyId));
+  const contentOf = (bodyId: string): unknown => plain.get(bodyId) ?? bodies.get(bodyId);
 
   function landed(commit: Commit): void {
-    for (const { bodyId, body } of commit.bodies ?? []) bodies.set(bodyId, body);
+    for (const { bodyId, body } of commit.bodies ?? []) {
+      bodies.set(bodyId, body);
+      if (deps.isEncrypted && !isSealed(body)) breaks('W63', `the body ${short(bodyId)} is stored as it is`);
+    }
     if (commit.reason === 'claim' && active !== commit.owner)
       breaks('W30', `a claim for ${commit.owner} landed while ${active ?? 'nobody'} is signed in`);
     for (const { outcome } of commit.outcomes) {
@@ -210,7 +222,7 @@ export function createTruth(deps: TruthDeps): Truth {
     if (!isPatch || (end.end !== 'merged' && end.end !== 'replaced')) return;
     const by = commit.write.find(({ id }) => id === end.by) ?? rows.get(end.by);
     if (!by || by.bodyId === undefined || by.kind === 'delete') return;
-    const kept = marksOf(bodies.get(by.bodyId));
+    const kept = marksOf(contentOf(by.bodyId));
     const lost = marksOf(bodyOf(row)).filter((mark) => !kept.includes(mark));
     if (lost.length > 0)
       breaks('T30.1', `${short(by.id)} took over ${short(row.id)} without its f${lost.join(' f')}`);
@@ -241,6 +253,10 @@ export function createTruth(deps: TruthDeps): Truth {
         `${short(id)} was written without doubt (${commit.reason}), and the server has applied it`,
       );
     if (commit.reason === 'claim' && row.state === 'sending') claimed.set(id, deps.passed());
+    const { sentAt = 0, expiresAt = Number.POSITIVE_INFINITY } = row;
+    const isFirst = before !== undefined && !isInDoubt(before) && row.state === 'sending';
+    if (isFirst && commit.reason === 'claim' && sentAt >= expiresAt)
+      breaks('W62', `${short(id)} was claimed ${sentAt - expiresAt} ms after it had expired`);
     for (const other of rows.values())
       if (other.seq === row.seq && other.owner === row.owner && other.id !== id)
         breaks('R6', `${short(id)} and ${short(other.id)} have one place`);
@@ -292,6 +308,14 @@ export function createTruth(deps: TruthDeps): Truth {
         for (const fact of facts) if (!('was' in fact)) noteFact(fact);
       },
     }),
+    seeBodies: (store) => ({
+      ...store,
+      commit(commits) {
+        for (const { bodies: given = [] } of commits)
+          for (const { bodyId, body } of given) plain.set(bodyId, body);
+        return store.commit(commits);
+      },
+    }),
     async reread(store, why) {
       rows.clear();
       for (const owner of await store.owners())
@@ -317,6 +341,9 @@ export function createTruth(deps: TruthDeps): Truth {
       const row = rows.get(id);
       const isHeld = row?.state === 'sending' && (host === undefined || row.claim?.host === host);
       if (!isHeld && !clocksJump) breaks('C1', `${who} sent ${short(id)}, which it does not hold`);
+      for (const parent of row ? (parents.get(row.origin) ?? []) : [])
+        if (truth.fateOf(parent).type !== 'applied' && !truth.isExcused(parent) && !forgotten.has(parent))
+          breaks('W60', `${who} sent ${short(id)} before ${short(parent)}, which it waits for, was accepted`);
       if (row && isIntent(row)) breaks('C20', `${who} sent ${short(id)}, an intent`);
       if (row && isUnproven(row)) breaks('S31', `${who} sent ${short(id)}, which nobody vouches for`);
       if (row && row.requestHash !== requestHash) breaks('R4', `${who} sent ${short(id)} with another hash`);
@@ -358,6 +385,8 @@ export function createTruth(deps: TruthDeps): Truth {
     },
     tell(entry, { row }) {
       told.push(entry);
+      const { id: own, after } = entry.command;
+      if (after) parents.set(own, [...(parents.get(own) ?? []), ...after]);
       const fate = truth.fateOf(entry.command.id);
       if (fate.type === 'lost')
         breaks(

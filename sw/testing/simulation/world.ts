@@ -7,12 +7,15 @@ import { CommitUnknownError } from '../../../shared/errors.ts';
 import { keyToken, type Target } from '../../../shared/key.ts';
 import { isIntent, keyOf, type Row } from '../../../shared/row.ts';
 import type { SnapshotOffer, SnapshotPage } from '../../../shared/snapshot.ts';
+import type { BodyEncryption } from '../../body-encryption.ts';
+import { createEncryption } from '../../encryption/create-encryption.ts';
 import type { Engine, Enqueued } from '../../engine.ts';
 import type { LedgerEntry } from '../../mirror/ledger.ts';
 import type { RowStore } from '../../outbox/row-store.ts';
 import { createMemoryRowStore, type MemoryRowStore } from '../../storage/memory-row-store.ts';
 import { createMemoryLedger, type MemoryLedger } from '../memory-ledger.ts';
 import { createScriptedServer, type ScriptedServer } from '../scripted-server.ts';
+import { createTestCipher } from '../test-encryption.ts';
 import { createHost, LEASE_MS, type SimulatedHost, type Weather } from './host.ts';
 import { createLoop, type Loop } from './loop.ts';
 import { createNetwork, type Network } from './network.ts';
@@ -105,6 +108,7 @@ export function createWorld(script: Script, subject: Subject = DEFAULT_SUBJECT):
     losesWitness: happens('lose_store') && happens('ledger'),
     repeatsAfterLoss: happens('lose_store') && happens('repeat'),
     canDrop: happens('resolver'),
+    isEncrypted: script.isEncrypted,
   });
   const network: Network = createNetwork({
     loop,
@@ -153,6 +157,15 @@ export function createWorld(script: Script, subject: Subject = DEFAULT_SUBJECT):
         revisions.set(place(owner, family, id), server.change(owner, family, id, {}));
       }
 
+  const cipher = createTestCipher();
+  const seals = createEncryption(cipher);
+  const encryption: BodyEncryption | undefined = script.isEncrypted
+    ? (parts) => {
+        const sealed = seals(parts);
+        return { ...sealed, store: truth.seeBodies(sealed.store) };
+      }
+    : undefined;
+
   const world: World = {
     script,
     subject,
@@ -200,6 +213,7 @@ export function createWorld(script: Script, subject: Subject = DEFAULT_SUBJECT):
           uuid,
           random: () => world.random,
           isGone: () => gone.has(full),
+          encryption,
         },
       );
       hosts = [...hosts, host];
@@ -307,7 +321,7 @@ export function createWorld(script: Script, subject: Subject = DEFAULT_SUBJECT):
 }
 
 /** What the ledger holds, whatever it was told to do to its next operation. */
-async function readEntries(ledger: MemoryLedger): Promise<readonly LedgerEntry[]> {
+export async function readEntries(ledger: MemoryLedger): Promise<readonly LedgerEntry[]> {
   const { isHanging } = ledger;
   ledger.isHanging = false;
   const read = () => ledger.entries(undefined, 10_000);

@@ -195,3 +195,16 @@ it('[S31, C4] a clock set back does not keep what a ledger holds from coming bac
   await world.run(next.flush('ann', 'timer'));
   expect((await rows(next)).map(({ id }) => id)).toEqual([saved.id]);
 });
+
+it('[S22, W32] a ledger that hangs does not hold up signing out with discard', async () => {
+  const { world, ledger, engine, enqueue, mirrored, rows } = await setUp();
+  await enqueue(engine, 1);
+  await mirrored();
+  ledger.isHanging = true;
+  expect(await world.run(engine.signOut('ann', 'discard'))).toMatchObject({ waiting: { queued: 1 } });
+  expect(await rows(engine)).toEqual([]);
+  ledger.isHanging = false;
+  await world.clock.advance(60_000);
+  await world.run(engine.flush('ann', 'flush'));
+  expect(await ledger.entries(undefined, 9)).toEqual([]);
+});
