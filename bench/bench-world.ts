@@ -35,7 +35,10 @@ export interface BenchWorld {
   /** Over HTTP/2, with TLS. */
   readonly secure: BenchServer;
   /** A fresh outbox on an origin of its own, signed in and paused. */
-  openOutbox(name: string, options?: { server?: BenchServer; concurrency?: number }): Promise<OutboxAt>;
+  openOutbox(
+    name: string,
+    options?: { server?: BenchServer; concurrency?: number; isEncrypted?: boolean },
+  ): Promise<OutboxAt>;
   /** The page of the peers, with their worker running. */
   openPeers(name: string, server?: BenchServer): Promise<Remote<PeersPage>>;
   /** Chromium's process, whose children do the work: for measuring processor time. */
@@ -90,9 +93,9 @@ export async function openBenchWorld({ minify = true } = {}): Promise<BenchWorld
     server,
     secure,
     pid: chromium.browser.process()?.pid,
-    async openOutbox(name, { server: on = server, concurrency = 6 } = {}) {
+    async openOutbox(name, { server: on = server, concurrency = 6, isEncrypted = false } = {}) {
       const remote = await open<OutboxPage>(on.originOf(name), '/outbox.html');
-      const worker = `/outbox.js?concurrency=${concurrency}`;
+      const worker = `/outbox.js?concurrency=${concurrency}${isEncrypted ? '&encrypted' : ''}`;
       await remote.call('connect', worker);
       await remote.call('pause');
       return { ...remote, worker };

@@ -11,6 +11,7 @@ import { BUDGETS, formatLine, type Metric } from './common/metrics.ts';
 import { createSamples, type Samples } from './common/samples.ts';
 import { measureCounts } from './measure-counts.ts';
 import { measureDrains } from './measure-drains.ts';
+import { measureEncryption } from './measure-encryption.ts';
 import { measureEnqueues } from './measure-enqueues.ts';
 import { measureMemory } from './measure-memory.ts';
 import { measurePeers } from './measure-peers.ts';
@@ -35,9 +36,11 @@ function partsOf(isShort: boolean): readonly Part[] {
     ? { rounds: 3, perRound: 100, coldRounds: 3, many: 0 }
     : { rounds: 5, perRound: 100, coldRounds: 5, many: 100_000 };
   const counts = isShort ? [100, 1_000] : [1, 100, 1_000, 10_000];
+  const encryption = isShort ? { rounds: 3, rows: 300 } : { rounds: 5, rows: 1_000 };
   const both: readonly Part[] = [
     { name: 'counts', run: (world, samples) => measureCounts(world, samples, print) },
     { name: 'enqueues', run: (world, samples) => measureEnqueues(world, enqueues, samples) },
+    { name: 'encryption', run: (world, samples) => measureEncryption(world, encryption, samples) },
     { name: 'drains', run: (world, samples) => measureDrains(world, drains, samples) },
     {
       name: 'peers',

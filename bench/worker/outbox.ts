@@ -1,5 +1,6 @@
 /** The real worker part, as an app starts it, and a way to have it counted. */
 import { httpSender } from '../../sw/dispatch/http-sender.ts';
+import { encryptBodies } from '../../sw/encryption/index.ts';
 import { startOutbox } from '../../sw/start-outbox.ts';
 import { definition, ITEMS_PATH } from '../common/definition.ts';
 import type { Counts, Mark, OutboxOp } from '../common/worker-calls.ts';
@@ -8,11 +9,16 @@ import { traceCalls } from './trace.ts';
 
 declare const self: ServiceWorkerGlobalScope;
 
-const concurrency = Number(new URL(self.location.href).searchParams.get('concurrency') ?? 6);
+const { searchParams: asked } = new URL(self.location.href);
+const concurrency = Number(asked.get('concurrency') ?? 6);
 const sender = httpSender<typeof definition.families>({
   item: { create: ({ body }) => ({ method: 'POST', url: ITEMS_PATH, json: body }) },
 });
-startOutbox(definition, { sender, concurrency });
+startOutbox(definition, {
+  sender,
+  concurrency,
+  ...(asked.has('encrypted') && { encryption: encryptBodies() }),
+});
 
 let counts: (() => Counts) | undefined;
 let trace: (() => readonly Mark[]) | undefined;

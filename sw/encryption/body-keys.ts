@@ -44,7 +44,11 @@ export function createBodyKeys<Key>(
 ): BodyKeys<Key> {
   const known = new Map<string, Key>();
   const currents = new Map<string, Promise<NamedKey<Key>>>();
-  store.onFresh?.(() => currents.clear());
+  // What was destroyed meanwhile must not come back from this memory: the ledger decides.
+  store.onFresh?.(() => {
+    currents.clear();
+    known.clear();
+  });
 
   /** `undefined` where the ledger fails or hangs: then it is asked again the next time. */
   async function askLedger<T>(

@@ -5,6 +5,7 @@ import type { ViewSnapshot } from '../../../client/view-snapshot.ts';
 import type { OutcomeType } from '../../../shared/outcome.ts';
 import { type Broadcast, channelName, type HandedCredentials } from '../../../shared/protocol.ts';
 import type { Reported } from '../../../sw/dispatch/report.ts';
+import { encryptBodies } from '../../../sw/encryption/index.ts';
 import { type AppFamilies, definition } from './definition.ts';
 import { REPORTS, setup } from './sending.ts';
 import { type ShownWorkouts, showWorkouts, type WorkoutsPage } from './shown-workouts.ts';
@@ -13,6 +14,8 @@ export interface ConnectTo {
   readonly owner?: string | undefined;
   /** `page`: the engine in the page. Default: the worker that sends with cookies. */
   readonly worker?: string | undefined;
+  /** Whether an engine in the page encrypts bodies (W63). */
+  readonly isEncrypted?: boolean | undefined;
 }
 
 /** An outcome as it was broadcast, or a passing one. */
@@ -103,12 +106,12 @@ function reacting(): WorkoutsPage {
 }
 
 const app: OutboxApp = {
-  async connect({ owner, worker = '/sw.js' } = {}) {
+  async connect({ owner, worker = '/sw.js', isEncrypted = false } = {}) {
     connected?.close();
     connected = await connectOutbox(definition, {
       worker,
       owner,
-      fallback: () => setup,
+      fallback: () => (isEncrypted ? { ...setup, encryption: encryptBodies() } : setup),
       async credentials(_owner, refused): Promise<HandedCredentials | undefined> {
         asked.push(refused);
         return app.token === undefined ? undefined : { headers: { authorization: `Bearer ${app.token}` } };

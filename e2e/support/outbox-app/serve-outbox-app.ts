@@ -53,6 +53,7 @@ export async function serveOutboxApp(sources: OutboxAppSources = {}): Promise<Ou
     'beside.js': beside,
     'sw.js': worker,
     'tokens.sw.js': worker,
+    'encrypted.sw.js': worker,
   };
   await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)));
 
