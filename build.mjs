@@ -75,13 +75,17 @@ export async function buildModules(outdir = 'dist') {
 }
 
 /** One script that brings all of it along. */
-export async function buildClassic(outfile = 'dist/sw/holdfast.classic.js') {
+export async function buildClassic(
+  outfile = 'dist/sw/holdfast.classic.js',
+  globalName = 'holdfast',
+  contents = CLASSIC_SOURCE,
+) {
   const { metafile } = await build({
     ...COMMON,
-    stdin: { contents: CLASSIC_SOURCE, resolveDir: root, sourcefile: 'holdfast.classic.ts', loader: 'ts' },
+    stdin: { contents, resolveDir: root, sourcefile: `${globalName}.classic.ts`, loader: 'ts' },
     outfile,
     format: 'iife',
-    globalName: 'holdfast',
+    globalName,
     minify: true,
     sourcemap: true,
     metafile: true,
@@ -165,9 +169,15 @@ async function writeDeclarations() {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await rm(join(root, 'dist'), { recursive: true, force: true });
   const modules = await buildModules();
-  const classic = existsSync(join(root, 'sw/index.ts')) ? await buildClassic() : { outputs: {} };
+  const classic = await buildClassic();
+  const encryption = await buildClassic(
+    `export * from './sw/encryption/index.ts';\n`,
+    'dist/encryption/holdfast-encryption.classic.js',
+    'holdfastEncryption',
+  );
   checkMetafile(modules, { selfContained: false });
   checkMetafile(classic, { selfContained: true });
+  checkMetafile(encryption, { selfContained: true });
   checkPage(modules);
   await buildCommand('dist/bin/holdfast.js');
   await writeDeclarations();

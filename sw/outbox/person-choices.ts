@@ -161,7 +161,7 @@ export function createPersonChoices(deps: EnqueueDeps, { inTurn, deadlineOf }: T
   }
 
   async function admitEdited(
-    row: Pick<Row, 'family' | 'kind'>,
+    row: Pick<Row, 'owner' | 'family' | 'kind'>,
     copy: unknown,
     limitMs: number,
   ): Promise<EditedBody> {

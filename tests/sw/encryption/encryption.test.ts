@@ -312,7 +312,7 @@ describe('signing out with discard', () => {
     const [old] = await ledger.keys();
     ledger.isHanging = true;
     await world.run(engine.signOut('ann', 'discard'));
-    await engine.signIn('ann');
+    await world.run(engine.signIn('ann'));
     await world.run(enqueue(engine, { body: { note: 'new' } }));
     ledger.isHanging = false;
     expect(await ledger.keys()).toEqual([old]);
