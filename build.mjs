@@ -171,9 +171,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const modules = await buildModules();
   const classic = await buildClassic();
   const encryption = await buildClassic(
-    `export * from './sw/encryption/index.ts';\n`,
     'dist/encryption/holdfast-encryption.classic.js',
     'holdfastEncryption',
+    `export * from './sw/encryption/index.ts';\n`,
   );
   checkMetafile(modules, { selfContained: false });
   checkMetafile(classic, { selfContained: true });
