@@ -28,9 +28,17 @@ export interface CommandOptions {
 /** A server id, or the `target` of a handle, which may have none yet. */
 export type TargetRef = string | Target;
 
-export interface RecordMethods<Create, Update> {
-  create(body: Create, options?: CommandOptions): Promise<Handle>;
-  update(target: TargetRef, patch: Update, options?: CommandOptions): Promise<Handle>;
+/** What a family that belongs under others takes besides (W60). */
+export type OptionsUnder<Parents extends string> = [Parents] extends [never]
+  ? CommandOptions
+  : CommandOptions & {
+      /** What it belongs to, by the family's name: the `target` of a handle, or a server's id. */
+      readonly under?: { readonly [Parent in Parents]?: TargetRef | undefined } | undefined;
+    };
+
+export interface RecordMethods<Create, Update, Parents extends string = never> {
+  create(body: Create, options?: OptionsUnder<Parents>): Promise<Handle>;
+  update(target: TargetRef, patch: Update, options?: OptionsUnder<Parents>): Promise<Handle>;
   delete(target: TargetRef, options?: CommandOptions): Promise<Handle>;
 }
 
@@ -40,8 +48,8 @@ export interface DocumentMethods<Put> {
 }
 
 export type FamilyMethods<F extends Family> =
-  F extends RecordFamily<infer Create, infer Update>
-    ? RecordMethods<InputOf<Create>, InputOf<Update>>
+  F extends RecordFamily<infer Create, infer Update, infer Parents>
+    ? RecordMethods<InputOf<Create>, InputOf<Update>, Parents>
     : F extends DocumentFamily<infer Put>
       ? DocumentMethods<InputOf<Put>>
       : never;

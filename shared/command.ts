@@ -20,6 +20,8 @@ export interface CommandInput {
   readonly tags?: readonly string[] | undefined;
   readonly sourceRef?: string | undefined;
   readonly after?: readonly string[] | undefined;
+  /** By family, what it belongs to: a target that may be pending, or a server's id (W60). */
+  readonly under?: Readonly<Record<string, Target | string | undefined>> | undefined;
   readonly urgent?: boolean | undefined;
   readonly expiresAt?: number | undefined;
 }

@@ -5,8 +5,20 @@
  */
 
 import { InvalidOptionError } from './errors.ts';
+import type { Receipt } from './receipt.ts';
 import type { CommandKind } from './row.ts';
 import type { OutputOf, StandardSchema } from './standard-schema.ts';
+
+/** What a command is put under (W60), as the server knows it now. */
+export interface ParentFacts {
+  /** The server's id. */
+  readonly target: string;
+  /** Absent where the command named the server's id itself. */
+  readonly receipt?: Receipt | undefined;
+}
+
+/** Puts a parent's id into a body, once it is known. Gets a copy; what it answers is sent, and not validated again. */
+export type FillBody = (body: unknown, parent: ParentFacts) => unknown;
 
 export interface FamilyOptions {
   /** Largest payload accepted, in bytes of its canonical encoding (R46). Default 25 MB. */
@@ -34,8 +46,11 @@ export function wireKindOf(family: string, kind: CommandKind): string {
 export interface RecordFamily<
   Create extends StandardSchema = StandardSchema,
   Update extends StandardSchema = StandardSchema,
+  Parents extends string = string,
 > extends FamilyOptions {
   readonly type: 'record';
+  /** Families whose records this one's belong to, and how a parent's id comes into a body (W60). */
+  readonly under?: Readonly<Record<Parents, FillBody>> | undefined;
   readonly create?: Create | undefined;
   readonly update?: Update | undefined;
   /** Bodies are patches: how a later update folds into an earlier clean one, a create included (R36). */
@@ -44,6 +59,7 @@ export interface RecordFamily<
 
 export interface DocumentFamily<Put extends StandardSchema = StandardSchema> extends FamilyOptions {
   readonly type: 'document';
+  readonly under?: undefined;
   readonly put?: Put | undefined;
 }
 
@@ -54,8 +70,23 @@ export interface OutboxDefinition<F extends Families = Families> {
   readonly families: F;
 }
 
-/** Declares a family of records: the server gives the id, commands are create, update and delete. */
-export function record<Create extends StandardSchema, Update extends StandardSchema = Create>(
+/**
+ * Declares a family of records: the server gives the id, commands are create, update and delete.
+ *
+ * ```ts
+ * photo: record({
+ *   create: v.object({ picture: v.blob(), workoutId: v.optional(v.string()) }),
+ *   under: { workout: (photo, { target }) => ({ ...photo, workoutId: target }) },
+ * })
+ * // in the page, also while the workout has no id of the server's
+ * outbox.photo.create({ picture }, { under: { workout: saved.target } });
+ * ```
+ */
+export function record<
+  Create extends StandardSchema,
+  Update extends StandardSchema = Create,
+  Parents extends string = never,
+>(
   options: FamilyOptions & {
     readonly create?: Create;
     readonly update?: Update;
@@ -63,15 +94,22 @@ export function record<Create extends StandardSchema, Update extends StandardSch
       earlier: Earlier,
       later: OutputOf<Update>,
     ) => Earlier;
+    readonly under?: {
+      readonly [Parent in Parents]: <Body extends OutputOf<Create> | OutputOf<Update>>(
+        body: Body,
+        parent: ParentFacts,
+      ) => Body;
+    };
   } = {},
   // Not inferred from what `defineOutbox` accepts: an update without a validator of its own has the create's.
-): RecordFamily<NoInfer<Create>, NoInfer<Update>> {
-  const { merge, ...rest } = options;
+): RecordFamily<NoInfer<Create>, NoInfer<Update>, NoInfer<Parents>> {
+  const { merge, under, ...rest } = options;
   return {
     ...rest,
     type: 'record',
     // The engine folds bodies it reads from its own store, which the same validators admitted.
     merge: merge as ((earlier: unknown, later: unknown) => unknown) | undefined,
+    under: under as Readonly<Record<Parents, FillBody>> | undefined,
   };
 }
 
@@ -91,11 +129,15 @@ const TAKEN: ReadonlySet<string> = new Set(
 
 /**
  * The single definition that page and worker share. An outbox has each family's methods under the family's name.
- * @throws InvalidOptionError for a name that an outbox has for something else
+ * @throws InvalidOptionError for a name that an outbox has for something else, or a parent that is no family
  */
 export function defineOutbox<const F extends Families>(families: F): OutboxDefinition<F> {
   for (const name of Object.keys(families)) {
     if (TAKEN.has(name)) throw new InvalidOptionError(`A family cannot be named ${name}`, { option: name });
   }
+  for (const [name, { under = {} }] of Object.entries<Family>(families))
+    for (const parent of Object.keys(under))
+      if (!Object.hasOwn(families, parent))
+        throw new InvalidOptionError(`${name} is under ${parent}, which is no family`, { option: 'under' });
   return { families };
 }

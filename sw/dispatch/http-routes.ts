@@ -61,7 +61,7 @@ export interface DocumentRoutes<Put> extends CommonRoutes {
 }
 
 export type RoutesOf<F> =
-  F extends RecordFamily<infer Create, infer Update>
+  F extends RecordFamily<infer Create, infer Update, string>
     ? RecordRoutes<OutputOf<Create>, OutputOf<Update>>
     : F extends DocumentFamily<infer Put>
       ? DocumentRoutes<OutputOf<Put>>

@@ -24,6 +24,8 @@ export interface AdmitOptions {
   readonly maxBytes: number;
   /** How long an asynchronous validator may take, in ms (D4). */
   readonly limitMs: number;
+  /** Puts in what the command belongs to (W60). */
+  readonly fill?: ((body: unknown) => unknown) | undefined;
 }
 
 /** @throws UnencodableBodyError with `data.path` of what cannot be cloned (R46). */
@@ -47,9 +49,20 @@ export function copyBody(body: unknown): unknown {
 export async function admitBody(
   deps: { readonly digest: Digest; readonly timers: Timers },
   copy: unknown,
-  { owner, schema, maxBytes, limitMs }: AdmitOptions,
+  { owner, schema, maxBytes, limitMs, fill }: AdmitOptions,
 ): Promise<AdmittedBody> {
-  const body = schema ? await validate(deps.timers, schema, copy, limitMs) : copy;
+  const valid = schema ? await validate(deps.timers, schema, copy, limitMs) : copy;
+  let filled = valid;
+  try {
+    filled = fill?.(valid) ?? valid;
+  } catch (cause) {
+    throw new InvalidBodyError(
+      'The body could not be put under what it belongs to',
+      { issues: [] },
+      { cause },
+    );
+  }
+  const body = filled === valid ? valid : copyBody(filled);
   return { body, ...(await digestBody(deps.digest, body, maxBytes, owner)) };
 }
 

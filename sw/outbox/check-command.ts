@@ -60,6 +60,11 @@ export function checkCommand(input: CommandInput, families: Families): CheckedCo
       checkName(`${field}[${index}]`, entry);
     });
   }
+  for (const [parent, ref] of Object.entries(input.under ?? {})) {
+    const path = `under.${parent}`;
+    check(path, parent, Object.hasOwn(family.under ?? {}, parent), `is nothing that a ${name} belongs to`);
+    checkName(path, typeof ref === 'object' ? (ref.type === 'id' ? ref.id : ref.origin) : ref);
+  }
   check('after', id, !after.includes(id), 'names the command itself');
   const aim = target ?? (isCreate ? { type: 'pending', origin: id } : undefined);
   if (aim?.type === 'id') checkName('target.id', aim.id);

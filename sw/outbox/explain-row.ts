@@ -51,9 +51,10 @@ function reasonOf(row: Row, rows: readonly Row[], context: ExplainContext): Reas
   if (context.isPaused) return { type: 'paused' };
   if (row.state === 'held' || context.isSignedOut) return { type: 'signed_out' };
   if (isIntent(row)) {
-    const [origin = row.origin] = neededOrigins(row);
-    const found = [...rows, ...context.named].find((other) => other.origin === origin);
-    return { type: 'waits_for', origin, id: found?.id };
+    // The first that is still here: of several parents some may have been accepted already.
+    const needed = neededOrigins(row);
+    const found = [...rows, ...context.named].find((other) => needed.includes(other.origin));
+    return { type: 'waits_for', origin: found?.origin ?? needed[0] ?? row.origin, id: found?.id };
   }
   const earlier = rows.filter((other) => other.seq < row.seq && other.state !== 'blocked');
   const before = rows.find((other) => other.origin === row.successorOf && other.state !== 'blocked');

@@ -10,6 +10,7 @@ import { admitBody, copyBody, MAX_BODY_BYTES } from './admit-body.ts';
 import type { AdmittedCommand } from './admitted-command.ts';
 import { checkCommand, hasBody } from './check-command.ts';
 import { createEnqueue, type EnqueueDeps, type Round } from './enqueue.ts';
+import { fillBody, type NamedParent } from './fill-body.ts';
 import { hashRequest } from './hash-request.ts';
 import type { CallOptions, Outbox } from './outbox-calls.ts';
 import { createPersonChoices } from './person-choices.ts';
@@ -47,15 +48,23 @@ export function createOutbox(deps: EnqueueDeps, { patienceMs = 10_000 }: OutboxO
     deadlineAt: number,
   ): { readonly key: Key; readonly admitted: Promise<AdmittedCommand> } {
     const { family, key, schema } = checkCommand(input, deps.families);
-    const { body, target: _, ...rest } = input;
-    const { kind, expectedRevision, after, tags } = rest;
-    const own = { ...rest, tags: tags && [...tags], after: after && [...after] };
+    const { body, target: _, under = {}, ...rest } = input;
+    const { kind, expectedRevision, tags } = rest;
+    const parents: NamedParent[] = [];
+    const after = [...(rest.after ?? [])];
+    for (const [parent, ref] of Object.entries(under)) {
+      if (typeof ref === 'object' && ref.type === 'pending') after.push(ref.origin);
+      else if (ref !== undefined)
+        parents.push({ family: parent, target: typeof ref === 'object' ? ref.id : ref });
+    }
+    const own = { ...rest, tags: tags && [...tags], after };
     const copy = copyBody(body);
     const limitMs = Math.max(1, deadlineAt - deps.clock.now());
+    const fill = (given: unknown) => fillBody(family, given, parents);
     const maxBytes = family.maxBodyBytes ?? MAX_BODY_BYTES;
     const finish = async (): Promise<AdmittedCommand> => {
       const content = hasBody(kind)
-        ? await admitBody(deps, copy, { owner: key.owner, schema, maxBytes, limitMs })
+        ? await admitBody(deps, copy, { owner: key.owner, schema, maxBytes, limitMs, fill })
         : undefined;
       const { bodyDigest } = content ?? {};
       const request = { kind, target: key.target, expectedRevision, bodyDigest, after: own.after };

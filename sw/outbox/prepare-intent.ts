@@ -12,6 +12,7 @@ import { copyBody, foldBodies, MAX_BODY_BYTES } from './admit-body.ts';
 import { mergeOf } from './admitted-command.ts';
 import { findFamily } from './check-command.ts';
 import { deriveId } from './derive-id.ts';
+import { fillBody, readParents } from './fill-body.ts';
 import { digestBody, hashRequest } from './hash-request.ts';
 import type { Accepted, Fold, NewIdentity, Preparation, PreparedRequest } from './material.ts';
 import { neededOrigins } from './plan-intent.ts';
@@ -74,11 +75,14 @@ export async function prepareIntent(
     return read?.type === 'body' ? read.body : undefined;
   };
   if (intent.bodyId !== undefined && reads[0]?.type !== 'body') return { type: 'failed' };
+  const parents = await readParents(deps.store, deps.families, intent, predecessor, receipts);
   try {
     const { id, kind, target, tags = [], expectedRevision } = intent;
+    const own = bodyOf(intent.bodyId);
+    const filled = fillBody(findFamily(deps.families, intent.family), own, parents);
     const answer = await inTime(deps.timers, deps.appLimitMs, () =>
       prepareSuccessor({
-        intent: { id, kind, target, tags, expectedRevision, body: bodyOf(intent.bodyId) },
+        intent: { id, kind, target, tags, expectedRevision, body: filled },
         predecessor: predecessor && { id: predecessor.id, body: bodyOf(predecessor.bodyId) },
         receipt,
         receipts,
@@ -86,7 +90,8 @@ export async function prepareIntent(
     );
     const prepared = readPrepared(answer, intent);
     if (!prepared) return { type: 'failed' };
-    return { type: 'prepared', request: await requestOf(deps, intent, prepared) };
+    const body = prepared.body ?? (filled === own ? undefined : filled);
+    return { type: 'prepared', request: await requestOf(deps, intent, { ...prepared, body }) };
   } catch {
     // The app's function threw, took too long, or gave a body that cannot be stored: C22.
     return { type: 'failed' };

@@ -15,6 +15,15 @@ const definition = defineOutbox({
   }),
   /** The input of a validator may be another thing than what it makes of it. */
   reminder: record({ create: v.object({ at: v.pipe(v.string(), v.transform(Number)) }) }),
+  photo: record({
+    create: v.object({ picture: v.string(), workoutId: v.optional(v.string()) }),
+    under: {
+      workout: (photo, { target, receipt }) => {
+        expectTypeOf(receipt?.revision).toEqualTypeOf<number | undefined>();
+        return { ...photo, workoutId: target };
+      },
+    },
+  }),
   plan: document({ put: v.object({ title: v.string() }) }),
   note: document(),
 });
@@ -48,9 +57,31 @@ describe('the typed outbox', () => {
     expectTypeOf<App['workout']>().not.toHaveProperty('put');
     expectTypeOf<App['plan']>().not.toHaveProperty('create');
     expectTypeOf<App>().not.toHaveProperty('workouts');
-    expectTypeOf<App['family']>().parameter(0).toEqualTypeOf<'workout' | 'reminder' | 'plan' | 'note'>();
+    expectTypeOf<App['family']>()
+      .parameter(0)
+      .toEqualTypeOf<'workout' | 'reminder' | 'photo' | 'plan' | 'note'>();
     const plans = (outbox: App) => outbox.family('plan');
     expectTypeOf(plans).returns.toEqualTypeOf<App['plan']>();
+  });
+
+  it('[W60, W17] takes as parents what the definition names, by handle or by id', () => {
+    type Options = NonNullable<Parameters<App['photo']['create']>[1]>;
+    expectTypeOf<Options['after']>().toEqualTypeOf<readonly string[] | undefined>();
+    expectTypeOf<keyof NonNullable<Options['under']>>().toEqualTypeOf<'workout'>();
+    expectTypeOf<{ workout: Handle['target'] }>().toExtend<NonNullable<Options['under']>>();
+    expectTypeOf<{ workout: string }>().toExtend<NonNullable<Options['under']>>();
+    expectTypeOf<NonNullable<Parameters<App['workout']['create']>[1]>>().not.toHaveProperty('under');
+    const use = (outbox: App, saved: Handle) => [
+      outbox.photo.create({ picture: '' }, { under: { workout: saved.target } }),
+      outbox.photo.create({ picture: '' }, { after: [saved.origin] }),
+      // @ts-expect-error: a photo belongs to no plan
+      outbox.photo.create({ picture: '' }, { under: { plan: 'monday' } }),
+      // @ts-expect-error: a workout belongs to nothing
+      outbox.workout.create({ date: '', weightKg: 1 }, { under: { workout: saved.target } }),
+      // @ts-expect-error: the parent's id comes into the body as what the validator takes
+      record({ create: v.object({ n: v.number() }), under: { workout: () => ({ n: 'one' }) } }),
+    ];
+    expectTypeOf(use).toBeFunction();
   });
 
   it('[W17] comes out of connectOutbox as it is', () => {
