@@ -105,6 +105,7 @@ describe('a record that belongs to another', () => {
     const workout = await create('workout', { kg: 60 });
     const album = await create('album', { title: 'May' });
     await create('photo', { name: 'squat' }, { workout: workout.target, album: album.target });
+    // Both are accepted at the same moment: the later of the two commits sees the earlier one.
     await flush();
     expect(sent().at(-1)).toEqual(['photo', { name: 'squat', workoutId: 'srv-1', albumId: 'srv-2' }]);
   });

@@ -67,8 +67,8 @@ export type Preparation =
   | { readonly type: 'prepared'; readonly request: PreparedRequest }
   /** `prepareSuccessor` is missing, threw, took too long or answered nonsense (C22). */
   | { readonly type: 'failed' }
-  /** Another row that it waits for is still stored. */
-  | { readonly type: 'waits' }
+  /** Other rows that it waits for are still stored: these, as they were seen. */
+  | { readonly type: 'waits'; readonly on?: readonly Row[] | undefined }
   /** The end of another row that it waits for is not known here: flushes ask for it (C23). */
   | { readonly type: 'unknown' };
 

@@ -59,7 +59,13 @@ export function planAcceptance(
   });
   const intents = receipt ? [...beside.filter(isIntent), ...dependants].filter(canConvert) : [];
   const needKeys = keysOfConversion(intents, material);
-  const prepare = intents.filter((intent) => !material.prepared?.has(intent.id));
+  const prepare = intents.filter((intent) => {
+    const preparation = material.prepared?.get(intent.id);
+    if (preparation?.type !== 'waits') return preparation === undefined;
+    const isGone = (parent: Row) =>
+      wasRead(keyOf(parent)) && !material.rows.some(({ origin }) => origin === parent.origin);
+    return preparation.on?.some(isGone);
+  });
   const missing = needKeys.filter((needed) => !wasRead(needed));
   for (const needed of needKeys) keys.set(keyToken(needed), needed);
   if (rehash.length + prepare.length + missing.length > 0 || waitingFor !== undefined)

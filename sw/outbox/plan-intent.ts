@@ -46,6 +46,8 @@ export function keysOfConversion(intents: readonly Row[], material: Material): r
   return intents.flatMap((intent) => {
     const preparation = material.prepared?.get(intent.id);
     const own = keyOf(intent);
+    // Who accepts one of several parents must not overlook that another is accepted at the same moment.
+    if (preparation?.type === 'waits') return [own, ...(preparation.on ?? []).map(keyOf)];
     return preparation?.type === 'prepared' ? [own, { ...own, target: preparation.request.target }] : [own];
   });
 }

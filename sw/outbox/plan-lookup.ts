@@ -138,7 +138,7 @@ export function planOwnWord(
 export type PredecessorEnd =
   | { readonly type: 'receipt'; readonly receipt: Receipt }
   /** It is still stored. */
-  | { readonly type: 'stored' }
+  | { readonly type: 'stored'; readonly row?: Row | undefined }
   /** The server's definite "none", or the journal knows that it ended without the server. */
   | { readonly type: 'none' }
   | { readonly type: 'no_port' }

@@ -52,6 +52,7 @@ export async function prepareIntent(
   known: ReadonlyMap<string, PredecessorEnd>,
 ): Promise<Preparation> {
   const receipts = new Map<string, Receipt>();
+  const on: Row[] = [];
   let waits: Preparation | undefined;
   for (const origin of neededOrigins(intent)) {
     const end =
@@ -59,8 +60,10 @@ export async function prepareIntent(
         ? ({ type: 'receipt', receipt: accepted.receipt } as const)
         : (known.get(origin) ?? (await readEnd(deps, origin)));
     if (end?.type === 'receipt') receipts.set(origin, end.receipt);
-    else if (end?.type === 'stored') waits ??= { type: 'waits' };
-    else waits = { type: 'unknown' };
+    else if (end?.type === 'stored') {
+      if (end.row) on.push(end.row);
+      waits ??= { type: 'waits', on };
+    } else waits = { type: 'unknown' };
   }
   if (waits) return waits;
   const creation = intent.target.type === 'pending' ? receipts.get(intent.target.origin) : undefined;
@@ -105,7 +108,7 @@ export async function readEnd(
 ): Promise<PredecessorEnd | undefined> {
   const [row] = await store.findByOrigin([origin]);
   if (row?.receipt) return { type: 'receipt', receipt: row.receipt };
-  if (row) return { type: 'stored' };
+  if (row) return { type: 'stored', row };
   const end = await store.findEndOfOrigin(origin);
   if (!end) return undefined;
   if (end.end === 'committed') {
