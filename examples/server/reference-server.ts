@@ -5,6 +5,7 @@
 import type { Database } from './database/database.ts';
 import { migrate } from './database/migrate.ts';
 import { noteEffect, noteNothing } from './demo/change-notes.ts';
+import { photoCommands, photoReads } from './demo/photos.ts';
 import { planCommands, planReads } from './demo/plans.ts';
 import { workoutCommands, workoutReads } from './demo/workouts.ts';
 import { createFaultSwitches, type FaultSwitches } from './faults/fault-switches.ts';
@@ -38,6 +39,8 @@ export interface ReferenceServerOptions {
   readonly contentSecurityPolicy?: string | false | undefined;
   /** Bytes per request; 4 MB by default, which a full batch needs. */
   readonly maxBodyBytes?: number | undefined;
+  /** Bytes of a photo; 32 MB by default. */
+  readonly maxFileBytes?: number | undefined;
   /** Stands right before the routes. */
   readonly intercept?: Intercept | undefined;
   /** Further commands, on the same ledger. */
@@ -83,11 +86,17 @@ export async function createReferenceServer(options: ReferenceServerOptions): Pr
   });
 
   const note = testing ? noteEffect : noteNothing;
-  const commands = [...workoutCommands(note), ...planCommands(note), ...(options.commands ?? [])];
+  const commands = [
+    ...workoutCommands(note),
+    ...planCommands(note),
+    ...photoCommands(note),
+    ...(options.commands ?? []),
+  ];
   const routes: Route[] = [
     ...commands.map((route) => toRoute(route, ledger, authenticate)),
     ...workoutReads(database, authenticate),
     ...planReads(database, authenticate),
+    ...photoReads(database, authenticate),
     ...receiptRoutes(ledger, authenticate),
     ...signIn.routes,
     ...(testing ? testRoutes(database, faults, log) : []),
@@ -108,6 +117,7 @@ export async function createReferenceServer(options: ReferenceServerOptions): Pr
     host,
     port: options.port ?? 0,
     maxBodyBytes: options.maxBodyBytes ?? 4 * 1024 * 1024,
+    maxFileBytes: options.maxFileBytes ?? 32 * 1024 * 1024,
     report,
   });
 

@@ -25,15 +25,32 @@ export interface RequestContent {
 
 const encoder = new TextEncoder();
 
+/** A part that is larger is read and digested in pieces of so many bytes, and counts by their digests. */
+const PIECE = 1024 * 1024;
+
+/** By its bytes alone. However large it is, no more than a piece of it is in memory at a time. */
+async function digestPart(digest: Digest, part: Uint8Array<ArrayBuffer> | Blob): Promise<string> {
+  const size = part instanceof Blob ? part.size : part.byteLength;
+  const read = async (from: number): Promise<string> =>
+    digest.sha256(
+      part instanceof Blob
+        ? new Uint8Array(await part.slice(from, from + PIECE).arrayBuffer())
+        : part.subarray(from, from + PIECE),
+    );
+  if (size <= PIECE) return read(0);
+  let digests = '';
+  for (let from = 0; from < size; from += PIECE) digests += await read(from);
+  return digest.sha256(encoder.encode(digests));
+}
+
 /** Binary parts count by the digest of their bytes. */
 async function digestText(digest: Digest, value: unknown, maxBytes?: number): Promise<[string, number]> {
   const { pieces, parts } = encodeCanonical(value, maxBytes);
   let text = pieces[0] ?? '';
   let size = 0;
   for (const [index, part] of parts.entries()) {
-    const bytes = part instanceof Uint8Array ? part : new Uint8Array(await part.arrayBuffer());
-    size += bytes.byteLength;
-    text += (await digest.sha256(bytes)) + pieces[index + 1];
+    size += part instanceof Blob ? part.size : part.byteLength;
+    text += (await digestPart(digest, part)) + pieces[index + 1];
   }
   const bytes = encoder.encode(text);
   size += bytes.byteLength;

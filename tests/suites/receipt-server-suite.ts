@@ -50,6 +50,74 @@ export function describeReceiptServer(name: string, open: () => Promise<Database
       expect(answer.json).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) });
     }
 
+    describe('files', () => {
+      const photo = Uint8Array.from({ length: 5 * 1024 * 1024 }, (_, at) => at & 0xff);
+
+      async function attach(
+        workout: string,
+        id: string = randomUUID(),
+        type = 'image/jpeg',
+        hash = hashOf(id),
+      ) {
+        return call(`${server.url}/api/workouts/${workout}/photos`, {
+          method: 'POST',
+          body: photo,
+          headers: {
+            authorization: `Bearer ${ada.token}`,
+            'content-type': type,
+            'idempotency-key': `"${id}"`,
+            'holdfast-owner': 'ada',
+            'holdfast-request-hash': hash,
+            'holdfast-kind': 'photo.create',
+          },
+        });
+      }
+      const listed = async (path: string) => (await ada.get(`${path}/photos`)).json.items;
+
+      it('[V1, V2] are stored once with their receipt, larger than any JSON, and answered as they came', async () => {
+        const { target, path } = await created();
+        const id = randomUUID();
+        const first = await attach(target, id);
+        expect(first.status).toBe(201);
+        const { receipt } = first.json;
+        expect(receipt).toMatchObject({ id, requestHash: hashOf(id), kind: 'photo.create', revision: 1 });
+        const again = await attach(target, id);
+        expect(again.json.receipt).toEqual({ ...receipt, replayed: true });
+        expect(await effectsOf(id)).toBe(1);
+        expect(await listed(path)).toEqual([
+          { id: receipt.target, workout: target, type: 'image/jpeg', size: photo.length },
+        ]);
+        const answer = await fetch(`${server.url}/api/photos/${receipt.target}`, {
+          headers: { authorization: `Bearer ${ada.token}` },
+        });
+        expect(answer.headers.get('content-type')).toBe('image/jpeg');
+        expect(hashOf(Buffer.from(await answer.arrayBuffer()).toString('latin1'))).toBe(
+          hashOf(Buffer.from(photo).toString('latin1')),
+        );
+      });
+
+      it('[V2] under a key that is known with another file are refused', async () => {
+        const { target } = await created();
+        const id = randomUUID();
+        await attach(target, id);
+        expectProblem(await attach(target, id, 'image/jpeg', hashOf('other')), 422, 'idempotency_key_reused');
+      });
+
+      it('[V4, V5] that are no image, of no workout, or another account’s, are refused or not there', async () => {
+        const { target, path } = await created();
+        expectProblem(await attach(target, randomUUID(), 'text/html'), 413, 'too_large');
+        expectProblem(await attach(randomUUID()), 404, 'not_found');
+        const { json } = await attach(target);
+        const photoPath = `/api/photos/${json.receipt.target}`;
+        expect((await grace.get(photoPath)).status).toBe(404);
+        expect((await grace.get(`${path}/photos`)).json.items).toEqual([]);
+        const gone = await ada.send({ method: 'DELETE', path: photoPath });
+        expect(gone.status).toBe(200);
+        expect((await ada.get(photoPath)).status).toBe(410);
+        expect(await listed(path)).toEqual([]);
+      });
+    });
+
     describe('ledger', () => {
       it('[V1] answers an applied command with the receipt of what it did', async () => {
         const id = randomUUID();

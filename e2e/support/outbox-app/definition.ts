@@ -15,6 +15,11 @@ export const definition = defineOutbox({
     update: v.partial(v.object(fields)),
     merge: (earlier, later) => ({ ...earlier, ...later }),
   }),
+  photo: record({
+    create: v.object({ picture: v.blob(), workoutId: v.optional(v.string()) }),
+    under: { workout: (photo, { target }) => ({ ...photo, workoutId: target }) },
+    leaseMs: 60_000,
+  }),
   // A lease of a second: its requests give up after that, where those of workouts have ten.
   plan: document({ put: v.object({ title: v.string() }), leaseMs: 1_000 }),
 });

@@ -30,6 +30,14 @@ export const setup: OutboxSetup<AppFamilies> = {
         delete: ({ target }) => ({ method: 'DELETE', url: url`/api/workouts/${target}` }),
         read: ({ target }) => ({ method: 'GET', url: url`/api/workouts/${target}` }),
       },
+      photo: {
+        create: ({ body }) => ({
+          method: 'POST',
+          url: url`/api/workouts/${body.workoutId ?? ''}/photos`,
+          body: body.picture,
+        }),
+        delete: ({ target }) => ({ method: 'DELETE', url: url`/api/photos/${target}` }),
+      },
       plan: {
         put: ({ target, body }) => ({ method: 'PUT', url: url`/api/plans/${target}`, json: body }),
         remove: ({ target }) => ({ method: 'DELETE', url: url`/api/plans/${target}` }),

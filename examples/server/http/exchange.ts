@@ -22,6 +22,8 @@ export interface Answer {
   readonly json?: unknown;
   /** Sent as it is, in place of JSON. */
   readonly text?: string | undefined;
+  /** A file, in place of JSON. */
+  readonly bytes?: Uint8Array | undefined;
   /** How the answer leaves. Anything but `sent` is a fault (V9). */
   readonly ending?: Ending | undefined;
 }

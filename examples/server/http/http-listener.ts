@@ -15,6 +15,8 @@ export interface ListenerOptions {
   /** 0 for any free one. */
   readonly port: number;
   readonly maxBodyBytes: number;
+  /** The same for images. */
+  readonly maxFileBytes: number;
   readonly report: (error: unknown) => void;
 }
 
@@ -58,10 +60,12 @@ async function serve(message: IncomingMessage, response: ServerResponse, options
     return write(response, problem(400, 'invalid', 'The address is malformed'));
   const { pathname, searchParams } = new URL(url, 'http://server');
   const isApi = pathname.startsWith('/api/');
-  const bytes = await readBody(message, options.maxBodyBytes);
+  const isImage = message.headers['content-type']?.startsWith('image/') ?? false;
+  const limit = isImage ? options.maxFileBytes : options.maxBodyBytes;
+  const bytes = await readBody(message, limit);
   if (bytes === 'gone') return;
   if (bytes === 'too_large') {
-    const detail = `A request has at most ${options.maxBodyBytes} bytes`;
+    const detail = `A request has at most ${limit} bytes`;
     return write(response, problem(413, 'too_large', detail, { headers: { connection: 'close' } }));
   }
   const request = { method, path: pathname, query: searchParams, headers: headersOf(message), bytes };
@@ -111,7 +115,8 @@ function write(response: ServerResponse, answer: Answer): void {
       return;
     default:
   }
-  const body = answer.text ?? (answer.json === undefined ? undefined : JSON.stringify(answer.json));
+  const text = answer.text ?? (answer.json === undefined ? undefined : JSON.stringify(answer.json));
+  const body = answer.bytes ?? text;
   const headers: Record<string, string> = { 'x-content-type-options': 'nosniff', ...answer.headers };
   if (body !== undefined) {
     headers['content-type'] ??= 'application/json; charset=utf-8';

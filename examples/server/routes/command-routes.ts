@@ -21,8 +21,10 @@ export interface CommandInput {
   readonly id: string;
   readonly requestHash: string;
   readonly parameters: Readonly<Record<string, string>>;
-  /** `undefined` where the request has no body. */
+  /** `undefined` where the request has no body, or is a file. */
   readonly body: JsonObject | undefined;
+  /** Of a route that takes files: the request's bytes as they came, and its media type without parameters. */
+  readonly file?: { readonly type: string; readonly bytes: Uint8Array } | undefined;
   /** From `If-Match`; `undefined` where the sender expects none. */
   readonly expectedRevision: number | undefined;
   readonly sourceRef: string | undefined;
@@ -34,12 +36,14 @@ export interface CommandRoute {
   readonly family: string;
   /** What the receipt will say that was done. */
   readonly kind: string;
+  /** What a request's body is. Default `json`. */
+  readonly takes?: 'json' | 'file' | undefined;
   /** Runs inside the ledger's transaction, perhaps more than once. */
   readonly apply: (sql: Sql, input: CommandInput) => Promise<Applied | Refusal>;
 }
 
 export function toRoute(route: CommandRoute, ledger: Ledger, authenticate: Authenticate): Route {
-  const { method, path, family, kind } = route;
+  const { method, path, family, kind, takes = 'json' } = route;
   return {
     method,
     path,
@@ -53,7 +57,7 @@ export function toRoute(route: CommandRoute, ledger: Ledger, authenticate: Authe
         id: readIdempotencyKey(request),
         requestHash: readRequestHash(request),
         parameters,
-        body: readJson(request),
+        ...(takes === 'file' ? { body: undefined, file: readFile(request) } : { body: readJson(request) }),
         expectedRevision: readExpectedRevision(request),
         sourceRef: readEncoded(request, 'holdfast-source-ref'),
       };
@@ -74,6 +78,11 @@ export function checkOwner(request: ApiRequest, account: Account): void {
   if (owner === undefined) invalid('Every change names its account in a Holdfast-Owner header');
   if (owner !== account.id)
     throw new ProblemError(problem(401, 'owner_mismatch', 'Nothing was changed; sign in as its owner'));
+}
+
+function readFile({ headers, bytes }: ApiRequest): CommandInput['file'] {
+  const [type = ''] = (headers['content-type'] ?? '').split(';');
+  return bytes.length === 0 ? undefined : { type: type.trim().toLowerCase(), bytes };
 }
 
 function toAnswer(end: LedgerAnswer): Answer {

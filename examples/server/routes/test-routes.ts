@@ -65,7 +65,7 @@ export function testRoutes(database: Database, faults: FaultSwitches, log: Reque
     faults.start();
     log.clear();
     await database.script(
-      'truncate holdfast_ledger, demo_workouts, demo_plans, demo_generations, demo_effects restart identity',
+      'truncate holdfast_ledger, demo_workouts, demo_plans, demo_photos, demo_generations, demo_effects restart identity',
     );
     return answer({});
   };

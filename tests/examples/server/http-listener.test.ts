@@ -35,6 +35,7 @@ describe('listener', () => {
       database,
       staticDir: join(directory, 'site'),
       maxBodyBytes: 10_000,
+      maxFileBytes: 10_000,
       report: (error) => reported.push(error),
       intercept: (request, next) => {
         if (failure) throw failure;

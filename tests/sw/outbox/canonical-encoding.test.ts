@@ -162,6 +162,37 @@ describe('canonical encoding', () => {
   });
 });
 
+describe('a large binary part', () => {
+  const MB = 1024 * 1024;
+  const bytes = Uint8Array.from({ length: 3 * MB + 5 }, (_, at) => (at * 7 + (at >> 20) * 13) & 0xff);
+
+  it('[R4] is never in memory as a whole: it is read and digested in pieces', async () => {
+    const seen: number[] = [];
+    const counting = {
+      sha256: async (given: Uint8Array<ArrayBuffer>) => {
+        seen.push(given.byteLength);
+        return digest.sha256(given);
+      },
+    };
+    const { bodySize } = await digestBody(counting, { photo: new Blob([bytes]) });
+    expect(Math.max(...seen)).toBe(MB);
+    expect(seen.filter((size) => size === MB)).toHaveLength(3);
+    expect(bodySize).toBeGreaterThan(bytes.byteLength);
+  });
+
+  it('[R4] counts by its bytes, whatever it is made of, and by each of them', async () => {
+    const split = new Blob([bytes.slice(0, MB + 1), bytes.slice(MB + 1)]);
+    expect(await digestOf(split)).toBe(await digestOf(new Blob([bytes])));
+    for (const place of [0, MB, 3 * MB + 4]) {
+      const other = bytes.slice();
+      other[place] = (other[place] ?? 0) ^ 1;
+      expect(await digestOf(new Blob([other]))).not.toBe(await digestOf(new Blob([bytes])));
+    }
+    const moved = new Blob([bytes.slice(MB, 2 * MB), bytes.slice(0, MB), bytes.slice(2 * MB)]);
+    expect(await digestOf(moved)).not.toBe(await digestOf(new Blob([bytes])));
+  });
+});
+
 describe('hashRequest', () => {
   const content = {
     kind: 'update',
