@@ -10,21 +10,22 @@ const PLACE = 'holdfast-can-keep-keys';
  */
 export async function canKeepKeys(): Promise<boolean> {
   const cipher = createWebCipher(globalThis.crypto?.subtle, globalThis.crypto);
-  const name = `${PLACE}-${Math.random()}`;
-  const open = async (): Promise<IDBDatabase> => {
-    const request = indexedDB.open(name, 1);
+  let name: string | undefined;
+  const open = async (place: string): Promise<IDBDatabase> => {
+    const request = indexedDB.open(place, 1);
     request.onupgradeneeded = () => request.result.createObjectStore('keys');
     return promisifyRequest(request);
   };
   try {
     const key = await cipher.makeKey();
+    name = `${PLACE}-${globalThis.crypto.randomUUID()}`;
     const sealed = await cipher.seal(key, new Uint8Array([1, 2, 3]), PLACE);
-    const first = await open();
+    const first = await open(name);
     const write = first.transaction('keys', 'readwrite');
     write.objectStore('keys').put(key, 'key');
     await promisifyRequest(write);
     first.close();
-    const second = await open();
+    const second = await open(name);
     const read: unknown = await promisifyRequest(second.transaction('keys').objectStore('keys').get('key'));
     second.close();
     if (!cipher.isKey(read) || read.seal.extractable) return false;
@@ -33,7 +34,7 @@ export async function canKeepKeys(): Promise<boolean> {
     return false;
   } finally {
     try {
-      await promisifyRequest(indexedDB.deleteDatabase(name));
+      if (name !== undefined) await promisifyRequest(indexedDB.deleteDatabase(name));
     } catch {
       // Where there is no IndexedDB nothing was left in it.
     }
