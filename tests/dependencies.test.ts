@@ -100,6 +100,13 @@ describe('a record that belongs to another', () => {
     expect(sent()).toEqual([['photo', { name: 'squat', workoutId: 'w-7', albumId: 'a-1' }]]);
   });
 
+  it('[W60] under `undefined` belongs to nothing', async () => {
+    const { create, flush, sent } = await setUp();
+    await create('photo', { name: 'squat' }, { workout: undefined });
+    await flush();
+    expect(sent()).toEqual([['photo', { name: 'squat' }]]);
+  });
+
   it('[W60] waits for several parents in other families, and gets each one’s id', async () => {
     const { create, flush, sent } = await setUp();
     const workout = await create('workout', { kg: 60 });
@@ -207,6 +214,7 @@ describe('refused at once, with nothing stored', () => {
   it.each([
     { what: 'an unknown parent', under: { workout: pending('nobody') }, error: InvalidCommandError },
     { what: 'a family that it does not belong to', under: { plan: 'monday' }, error: InvalidCommandError },
+    { what: 'nothing at all', under: { workout: JSON.parse('null') }, error: InvalidCommandError },
     { what: 'an empty id', under: { workout: '' }, error: InvalidCommandError },
   ])('[W60, R46] $what', async ({ under, error }) => {
     const { create, rows } = await setUp();

@@ -63,7 +63,8 @@ export function checkCommand(input: CommandInput, families: Families): CheckedCo
   for (const [parent, ref] of Object.entries(input.under ?? {})) {
     const path = `under.${parent}`;
     check(path, parent, Object.hasOwn(family.under ?? {}, parent), `is nothing that a ${name} belongs to`);
-    checkName(path, typeof ref === 'object' ? (ref.type === 'id' ? ref.id : ref.origin) : ref);
+    if (ref !== undefined)
+      checkName(path, typeof ref === 'object' ? (ref?.type === 'id' ? ref.id : ref?.origin) : ref);
   }
   check('after', id, !after.includes(id), 'names the command itself');
   const aim = target ?? (isCreate ? { type: 'pending', origin: id } : undefined);
