@@ -43,8 +43,6 @@ export async function connectSession(account: Account): Promise<Session> {
     for (const outcome of outcomes) {
       const { id, origin, family, kind } = outcome.row;
       const body = changes.bodyOf(id);
-      // A photo is too large to be kept twice: the server is asked for it.
-      if (family === 'photo') continue;
       if (outcome.type !== 'committed' || kind === 'delete' || kind === 'remove' || body === undefined)
         continue;
       const { target, revision } = outcome.receipt;
@@ -88,16 +86,10 @@ export async function connectSession(account: Account): Promise<Session> {
     changes,
     copy,
     accepted,
-    async logWorkout(values, { isUrgent, expiresAt } = { isUrgent: false }) {
+    async logWorkout(values) {
       const body = { ...values, loggedAt: Date.now() };
-      const options = { ...(isUrgent && { urgent: true }), ...(expiresAt !== undefined && { expiresAt }) };
-      note(await outbox.workout.create(body, options), body);
+      note(await outbox.workout.create(body), body);
     },
-    attachPhoto: (workout, picture) =>
-      attempt(
-        () => outbox.photo.create({ picture }, { under: { workout: workout.target } }),
-        `The photo of ${workout.values.exercise} is saved on this device`,
-      ),
     editWorkout: (workout, patch) =>
       attempt(async () => {
         note(await outbox.workout.update(workout.target, patch, { revision: workout.revision }), patch);

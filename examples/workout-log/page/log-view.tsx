@@ -37,7 +37,6 @@ export function LogView({ session }: { readonly session: Session }): JSX.Element
       isOnline={isOnline}
       onEdit={session.editWorkout}
       onDelete={session.deleteWorkout}
-      onAttach={session.attachPhoto}
     />
   );
 
@@ -68,8 +67,8 @@ export function LogView({ session }: { readonly session: Session }): JSX.Element
             submitLabel="Log it"
             date={day}
             known={known}
-            onSubmit={async (values, wishes) => {
-              await session.logWorkout(values, wishes);
+            onSubmit={async (values) => {
+              await session.logWorkout(values);
               announce(`${values.exercise} is saved on this device`, 'good');
             }}
           />
