@@ -15,6 +15,7 @@ export const ENTRIES = {
   'postgrest/index': 'sw/postgrest.ts',
   'client/index': 'client/index.ts',
   'reactions/index': 'client/reactions.ts',
+  'adopt/index': 'client/adopt.ts',
   'shared/index': 'shared/index.ts',
   'testing/index': 'sw/testing/index.ts',
   'encryption/index': 'sw/encryption/index.ts',

@@ -1,4 +1,12 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+
+/** The examples name the package as an app does; here that is the sources. */
+const entry = (name: string, file: string) => ({
+  find: `holdfast/${name}`,
+  replacement: fileURLToPath(new URL(file, import.meta.url)),
+});
+const alias = [entry('shared', 'shared/index.ts'), entry('testing', 'sw/testing/index.ts')];
 
 const results = process.env['HOLDFAST_RESULTS'];
 
@@ -7,6 +15,7 @@ export default defineConfig({
     reporters: results === undefined ? ['default'] : ['default', ['json', { outputFile: results }]],
     projects: [
       {
+        resolve: { alias },
         test: { name: 'unit', include: ['tests/**/*.test.ts', 'examples/**/*.test.ts'], testTimeout: 20_000 },
       },
       {

@@ -4,3 +4,4 @@ export * from './page-reactions.ts';
 export * from './query-cache.ts';
 export * from './run-reactions.ts';
 export * from './sentences.ts';
+export * from './watch-pending.ts';

@@ -32,7 +32,7 @@ const PROJECTS = [
   {
     name: 'worker',
     lib: ['ES2023', 'WebWorker'],
-    isIn: (entry) => !['client', 'reactions', 'inspector'].includes(entry),
+    isIn: (entry) => !['client', 'reactions', 'adopt', 'inspector', 'badge'].includes(entry),
   },
 ];
 const RESOLUTIONS = [

@@ -25,10 +25,12 @@ const ENTRIES = {
       'reactionsToUnknownId',
       'runReactions',
       'sentenceOf',
+      'watchPending',
     ],
   },
   inspector: { load: () => import('../client/inspector/index.ts'), names: ['defineInspector'] },
   badge: { load: () => import('../client/app-badge.ts'), names: ['keepAppBadge'] },
+  adopt: { load: () => import('../client/adopt.ts'), names: ['adoptWorkboxQueue'] },
   shared: {
     load: () => import('../shared/index.ts'),
     names: [

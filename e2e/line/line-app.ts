@@ -4,6 +4,10 @@ import { type AppServer, serveApp } from '../support/serve-app.ts';
 import { type CommandServer, createCommandServer } from './command-server.ts';
 
 export interface LineApp extends AppServer, Omit<CommandServer, 'route'> {
+  /** By path; another text is another release. */
+  readonly files: Map<string, string>;
+  /** While set, requests to the API end without an answer and without being applied. */
+  cut(isCut: boolean): void;
   /** While shut, enqueues of the family `gated` wait in its validator. Call it to open. */
   shutGate(): () => void;
   /** Resolves when the next command has arrived (and has been applied unless refused). */
@@ -25,19 +29,25 @@ export async function serveLine({ headers, entries }: LineOptions = {}): Promise
   const { route, ...server } = createCommandServer();
   let gate: Promise<void> | undefined;
 
+  const files = new Map([
+    [
+      '/index.html',
+      '<!doctype html><meta charset="utf-8"><title>line</title><script src="/page.js"></script>',
+    ],
+    ['/page.js', page],
+    ['/sw.js', worker],
+  ]);
+  let isCutOff = false;
   const app = await serveApp({
-    files: new Map([
-      [
-        '/index.html',
-        '<!doctype html><meta charset="utf-8"><title>line</title><script src="/page.js"></script>',
-      ],
-      ['/page.js', page],
-      ['/sw.js', worker],
-    ]),
+    files,
     headers,
     route(request, response, url) {
       if (url.pathname === '/gate') {
         void (gate ?? Promise.resolve()).then(() => response.writeHead(204).end());
+        return true;
+      }
+      if (isCutOff && url.pathname.startsWith('/api/')) {
+        response.destroy();
         return true;
       }
       return route(request, response, url);
@@ -46,6 +56,10 @@ export async function serveLine({ headers, entries }: LineOptions = {}): Promise
   return {
     ...app,
     ...server,
+    files,
+    cut(isCut) {
+      isCutOff = isCut;
+    },
     shutGate() {
       let open = (): void => undefined;
       gate = new Promise((resolve) => {

@@ -1,10 +1,8 @@
 /** The session of one account: an outbox, the copy of the server, and what the page does about outcomes. */
 import { keepAppBadge } from 'holdfast/badge';
-import { connectOutbox, type Handle, type Outbox } from 'holdfast/client';
-import { type DataStep, runReactions, SENTENCES } from 'holdfast/reactions';
-import type { Outcome } from 'holdfast/shared';
+import { connectOutbox, type Outbox } from 'holdfast/client';
+import { SENTENCES, watchPending } from 'holdfast/reactions';
 import { definition } from '../definition/outbox.ts';
-import { openAccepted } from './accepted.ts';
 import type { Account } from './account.ts';
 import { announce } from './announcer.tsx';
 import { explainLines } from './explain-lines.ts';
@@ -23,51 +21,31 @@ export async function connectSession(account: Account): Promise<Session> {
     fallback: async () => (await import('./fallback.ts')).sending,
   });
   const copy = openServerCopy(account.id);
-  const accepted = openAccepted(account.id);
-  const changes = watchChanges(outbox, copy);
+  const pending = watchPending(outbox, {
+    async refetch() {
+      if (!(await copy.refresh())) throw new Error('The server could not be read');
+    },
+    apply(steps) {
+      for (const step of steps) {
+        if (step.type === 'drop' && step.resource.target !== undefined) {
+          copy.drop(step.resource.family, step.resource.target);
+        }
+      }
+    },
+    tell: ({ type, ids }) => announce(SENTENCES[type](ids.length), type === 'announce' ? 'good' : 'bad'),
+  });
+  const changes = watchChanges(pending, copy);
   const status = watchStatus(outbox);
   const endBadge = keepAppBadge(outbox.view);
 
-  async function refresh(): Promise<void> {
-    const forget = accepted.beginRead();
-    if (await copy.refresh()) forget();
-  }
-
-  /** What is about data, in every page; what needs no doing here falls through. */
-  function apply(steps: readonly DataStep[], outcomes: readonly Outcome[]): void {
-    for (const step of steps) {
-      if (step.type === 'drop' && step.resource.target !== undefined) {
-        copy.drop(step.resource.family, step.resource.target);
-      }
-    }
-    for (const outcome of outcomes) {
-      const { id, origin, family, kind } = outcome.row;
-      const body = changes.bodyOf(id);
-      if (outcome.type !== 'committed' || kind === 'delete' || kind === 'remove' || body === undefined)
-        continue;
-      const { target, revision } = outcome.receipt;
-      accepted.add({ family, target, revision, body }, origin);
-    }
-    changes.release(outcomes.map(({ row }) => row.id));
-    void refresh();
-  }
-
-  const endReactions = runReactions(outbox, {
-    apply,
-    readAgain: refresh,
-    tell: ({ type, ids }) => announce(SENTENCES[type](ids.length), type === 'announce' ? 'good' : 'bad'),
-  });
+  /** Without a connection the copy stays as it is; coming online reads it again. */
+  const refresh = (): Promise<void> => pending.refetch().catch(() => undefined);
   void refresh();
   const onOnline = (): void => void refresh();
   window.addEventListener('online', onOnline);
   const endSwitch = offlineSwitch.subscribe(() => {
     if (!offlineSwitch.getSnapshot()) void refresh();
   });
-
-  /** An edit that folded into an earlier change has another body than its own, which is then read. */
-  function note({ action, row, removed }: Handle, body: unknown): void {
-    if (row && action === 'queued' && removed.length === 0) changes.noteBody(row.id, body);
-  }
 
   /** Tells the person why a choice could not be carried out, in the error's own words. */
   async function attempt(work: () => Promise<unknown>, done?: string): Promise<void> {
@@ -83,16 +61,19 @@ export async function connectSession(account: Account): Promise<Session> {
     account,
     outbox,
     status,
-    changes,
+    changes: changes.waiting,
     copy,
-    accepted,
+    accepted: changes.accepted,
     async logWorkout(values) {
       const body = { ...values, loggedAt: Date.now() };
-      note(await outbox.workout.create(body), body);
+      pending.note(await outbox.workout.create(body), body);
     },
     editWorkout: (workout, patch) =>
       attempt(async () => {
-        note(await outbox.workout.update(workout.target, patch, { revision: workout.revision }), patch);
+        pending.note(
+          await outbox.workout.update(workout.target, patch, { revision: workout.revision }),
+          patch,
+        );
       }),
     deleteWorkout: (workout) =>
       attempt(
@@ -101,7 +82,7 @@ export async function connectSession(account: Account): Promise<Session> {
       ),
     planDay: (date, title) =>
       attempt(async () => {
-        note(await outbox.plan.put(date, { title }), { title });
+        pending.note(await outbox.plan.put(date, { title }), { title });
       }),
     removePlan: (plan) => attempt(() => outbox.plan.remove(plan.date)),
     retry: (id, overwrite) => attempt(() => outbox.retry(id, { overwrite })),
@@ -120,11 +101,11 @@ export async function connectSession(account: Account): Promise<Session> {
       return waiting;
     },
     close() {
-      endReactions();
       endBadge();
       endSwitch();
       window.removeEventListener('online', onOnline);
       changes.close();
+      pending.close();
       outbox.close();
     },
   };

@@ -1,11 +1,21 @@
 /** The log as the person left it: what the server last said, with the changes that wait laid over it. Pure. */
 import type { Plan, Workout } from '../definition/outbox.ts';
-import type { AcceptedChange } from './accepted.ts';
 import type { Day } from './day.ts';
 import type { ServerPlan, ServerWorkout } from './server-copy.ts';
 import type { WaitingChange } from './waiting-change.ts';
 
 type Target = WaitingChange['row']['target'];
+
+/** A change that the server has accepted and this page has not read back yet. */
+export interface AcceptedChange {
+  readonly family: string;
+  /** The server's id. */
+  readonly target: string;
+  /** From the receipt: the next edit needs no read to be based on it. */
+  readonly revision: number;
+  /** The whole body of a creation or a plan, the patch of an edit. */
+  readonly body: unknown;
+}
 
 export interface ShownWorkout {
   /** Equal for the same workout, also when the server has given it an id. */

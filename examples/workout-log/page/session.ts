@@ -1,13 +1,13 @@
 /** What the screens ask for, for one signed-in account. connect-session.ts makes it out of an outbox. */
 import type { InspectedOutbox } from 'holdfast/inspector';
 import type { Workout } from '../definition/outbox.ts';
-import type { Accepted } from './accepted.ts';
 import type { Account } from './account.ts';
 import type { Day } from './day.ts';
 import type { ShownPlan, ShownWorkout } from './overlay.ts';
 import type { CopyContent } from './server-copy.ts';
 import type { Readable } from './store.ts';
 import type { WaitingChange } from './waiting-change.ts';
+import type { Changes } from './watch-changes.ts';
 
 export interface OutboxStatus {
   /** False until what is on this device has been read. */
@@ -42,7 +42,7 @@ export interface Session {
   readonly copy: Readable<CopyContent>;
   /** For the support view. */
   readonly outbox: InspectedOutbox;
-  readonly accepted: Pick<Accepted, 'subscribe' | 'getSnapshot' | 'originOf'>;
+  readonly accepted: Changes['accepted'];
   logWorkout(values: Workout): Promise<void>;
   editWorkout(workout: ShownWorkout, patch: Partial<Workout>): Promise<void>;
   deleteWorkout(workout: ShownWorkout): Promise<void>;
