@@ -71,6 +71,7 @@ export async function runBench({ arguments: args, sizes, keptFile, otherFile }: 
   const isProfile = args.some((arg) => arg.startsWith('--profile'));
   const world = await openBenchWorld({ minify: !isProfile });
   const samples = createSamples();
+  let hasFailed = false;
   try {
     if (args.includes('--profile=enqueue')) {
       await profileEnqueue(world);
@@ -85,6 +86,7 @@ export async function runBench({ arguments: args, sizes, keptFile, otherFile }: 
       const start = performance.now();
       // What was measured before stays, whatever happens to one part.
       await part.run(world, samples).catch((error: unknown) => {
+        hasFailed = true;
         process.exitCode = 1;
         console.error(`${part.name} failed:`, error);
       });
@@ -96,7 +98,7 @@ export async function runBench({ arguments: args, sizes, keptFile, otherFile }: 
   }
   for (const [id, kb] of Object.entries(sizes)) samples.add(id, kb);
   printTable(samples.metrics());
-  const isKept = !isShort && (!only || args.includes('--keep'));
+  const isKept = !hasFailed && !isShort && (!only || args.includes('--keep'));
   const file = isKept ? keptFile : otherFile;
   await save(file, samples, isKept && only ? await readMetrics(keptFile) : {});
   print(`\nResults: ${file}`);
