@@ -50,7 +50,7 @@ input, select, textarea { min-height: 38px; padding: 0 11px; border: 1px solid v
 ::placeholder { color: var(--_soft); opacity: 1 }
 h3 { font-size: .8em; font-weight: 700; letter-spacing: .06em; text-transform: uppercase; color: var(--_soft) }
 
-header { --_tone: var(--_queued); display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 12px 14px; align-items: start; padding: 16px; border-radius: var(--_radius); background: color-mix(in srgb, var(--_tone) 9%, var(--_surface)); border: 1px solid color-mix(in srgb, var(--_tone) 28%, var(--_surface)) }
+header { position: relative; overflow: clip; --_tone: var(--_queued); display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 12px 14px; align-items: start; padding: 16px; border-radius: var(--_radius); background: color-mix(in srgb, var(--_tone) 9%, var(--_surface)); border: 1px solid color-mix(in srgb, var(--_tone) 28%, var(--_surface)) }
 [data-tone=good] { --_tone: var(--_good) }
 [data-tone=busy] { --_tone: var(--_sending) }
 [data-tone=held] { --_tone: var(--_held) }
@@ -60,10 +60,10 @@ header { --_tone: var(--_queued); display: grid; grid-template-columns: auto min
 h2 { font-size: .86em; color: var(--_soft); overflow-wrap: anywhere }
 h2 + p { font-size: 1.28em; font-weight: 700; letter-spacing: -.01em; line-height: 1.25 }
 header .buttons { grid-column: 1 / -1 }
-progress { width: 100%; height: 8px; margin-top: 8px; border: 0; border-radius: 4px; overflow: hidden; appearance: none; background: color-mix(in srgb, var(--_tone) 18%, var(--_surface)) }
+progress { position: absolute; inset: auto 0 0; width: 100%; height: 5px; border: 0; appearance: none; background: color-mix(in srgb, var(--_tone) 18%, var(--_surface)) }
 progress::-webkit-progress-bar { background: none }
-progress::-webkit-progress-value { border-radius: 4px; background: var(--_tone) }
-progress::-moz-progress-bar { border-radius: 4px; background: var(--_tone) }
+progress::-webkit-progress-value { background: var(--_tone) }
+progress::-moz-progress-bar { background: var(--_tone) }
 
 .body, .main, .side { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr); align-content: start }
 .body { margin-top: 12px }

@@ -44,7 +44,8 @@ function viewHead(model: Model, actions: Actions): VNode {
       { class: 'verdict' },
       h('h2', { id: 'title', tabindex: -1 }, words.title, owner !== undefined && ` ${words.of(owner)}`),
       h('p', { part: 'verdict' }, verdict.title),
-      verdict.more !== '' && h('p', { class: 'soft' }, verdict.more),
+      // Its line stays where there is nothing to say: what is below must not jump with every drain.
+      h('p', { class: 'soft' }, verdict.more || '\u00a0'),
       progress.running &&
         progress.total > 0 &&
         h('progress', {

@@ -89,7 +89,10 @@ export function driveInspector(page: Page): InspectorDriver {
       );
     },
     async open(origin) {
-      await page.locator(idOf(origin)).click();
+      await page.waitForSelector(idOf(origin));
+      await page.$eval(idOf(origin), (toggle) => {
+        if (toggle instanceof HTMLElement) toggle.click();
+      });
       await page.waitForSelector(`${IN}li:has([id="row-${origin}"]) .explained`);
     },
     async fill(selector, text) {
