@@ -9,7 +9,7 @@ import { COMMON } from '../build.mjs';
 /** `ceilingKb` fails the check; where it is above the goal, docs/decisions says why. */
 const BUDGETS = [
   { id: 'size_client_gz', what: 'page part with Comlink', entry: 'client/index.ts', goalKb: 5, ceilingKb: 5 },
-  { id: 'size_sw_gz', what: 'worker part', entry: 'sw/index.ts', goalKb: 20, ceilingKb: 70 },
+  { id: 'size_sw_gz', what: 'worker part', entry: 'sw/index.ts', goalKb: 20, ceilingKb: 73 },
   {
     id: 'size_inspector_gz',
     what: 'inspector element',
