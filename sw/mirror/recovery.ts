@@ -6,7 +6,7 @@
 
 import { OutboxContentionError } from '../../shared/errors.ts';
 import { type Key, keyToken } from '../../shared/key.ts';
-import { keyOf, type Row } from '../../shared/row.ts';
+import { isIntent, keyOf, type Row } from '../../shared/row.ts';
 import { isRecord } from '../../shared/row-codec.ts';
 import type { SnapshotOffer } from '../../shared/snapshot.ts';
 import type { Clock } from '../environment.ts';
@@ -234,10 +234,12 @@ function restoreCommit(
   generationAtLeast: number,
 ): Commit {
   const hasBody = row.bodyId !== undefined && row.blockedCode !== 'body_unreadable';
+  // R8: with the clock set back, what was saved since the loss has earlier places; a creation would wait for its intents.
+  const since = row.kind === 'create' ? expected.filter(isIntent).map(({ seq }) => seq - 1) : [];
   return {
     ...bare(row.owner, keys, guard),
     expected,
-    write: [row],
+    write: [{ ...row, seq: Math.min(row.seq, ...since) }],
     remove: older.map(({ id }) => id),
     bodies: hasBody && row.bodyId !== undefined ? [{ bodyId: row.bodyId, body }] : [],
     generationAtLeast,

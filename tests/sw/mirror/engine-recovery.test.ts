@@ -208,3 +208,28 @@ it('[S22, W32] a ledger that hangs does not hold up signing out with discard', a
   await world.run(engine.flush('ann', 'flush'));
   expect(await ledger.entries(undefined, 9)).toEqual([]);
 });
+
+it('[S31, R8, C30] a creation that comes back takes a place before intents that were saved since', async () => {
+  const { world, ledger, engine, lose, mirrored, rows } = await setUp({ canAsk: false });
+  const create = testCommand(world, { body: { kg: 60 } });
+  await engine.enqueue(create);
+  await mirrored();
+  // The clock is set back: numbers of the next database begin before those of the one that is lost.
+  world.clock.jump(-86_400_000);
+  ledger.isHanging = true;
+  const { engine: next } = await lose();
+  await world.run(next.flush('ann', 'start'));
+  const target = { type: 'pending', origin: create.id } as const;
+  await world.run(next.enqueue(testCommand(world, { kind: 'update', target, body: { kg: 80 } })));
+  ledger.isHanging = false;
+  await world.clock.advance(30_000);
+  await world.run(next.flush('ann', 'timer'));
+  expect((await rows(next)).map(({ kind }) => kind)).toEqual(['create', 'update']);
+  await next.offerSnapshot('ann', { type: 'none' });
+  await world.run(next.flush('ann', 'connect'));
+  await world.run(next.flush('ann', 'flush'));
+  expect(world.server.applied.map(({ kind, body }) => [kind, body])).toEqual([
+    ['create', { kg: 60 }],
+    ['update', { kg: 80 }],
+  ]);
+});
