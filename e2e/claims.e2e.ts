@@ -279,6 +279,23 @@ describe('claims, in Chromium', () => {
     },
   );
 
+  it('[C6, W20, W40] a page that only looks on takes over from one that closed in flight, with nobody asking', async () => {
+    const pageA = await open('page', LONG);
+    const pageB = await open('page', LONG);
+    app.hold();
+    const id = await create(pageA);
+    const first = await app.next();
+    await first.carryOut();
+    await pageA.close();
+    // Long before the lease: the lock of the page that closed is free, and that wakes the one that looks on.
+    const second = await app.next();
+    expect(second.id).toBe(id);
+    await second.answer();
+    expect(await settled(pageB, id)).toMatchObject({ type: 'uploaded', receipt: { id, replayed: true } });
+    expect(await storedRows(pageB)).toEqual([]);
+    expect(await app.effects()).toEqual({ [id]: 1 });
+  });
+
   it('[C46, W2] a worker goes on sending for a tab that closed in flight', async () => {
     const page = await open('worker', LONG);
     app.hold();

@@ -1,5 +1,5 @@
 /** Web Locks of one browser, in memory: exclusive and shared requests in order of arrival, with abort signals. */
-export interface FakeLocks extends Pick<LockManager, 'request'> {
+export interface FakeLocks extends Pick<LockManager, 'request' | 'query'> {
   /** Frees whatever this holder has, as the end of its realm does. */
   readonly requestCount: number;
   /** Requests that have not been granted or aborted. */
@@ -70,6 +70,7 @@ export function createFakeLocks(): FakeLocks {
 
   return {
     request,
+    query: async () => ({ held: [...held].map(([{ mode }, name]) => ({ name, mode })), pending: [] }),
     hold(name) {
       const one: Request = { name, mode: 'exclusive', grant() {} };
       held.set(one, name);
