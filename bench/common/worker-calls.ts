@@ -5,6 +5,8 @@ export interface Counts {
   readonly readwrite: number;
   readonly rowsRead: number;
   readonly bodiesRead: number;
+  /** Of whatever store, the ledger's too; one that was looked for and is not there counts as none. */
+  readonly recordsRead: number;
   /** Reads without bounds, or that answered as many records as there were rows. */
   readonly fullReads: number;
   /** JSON characters put into the ledger's database. */

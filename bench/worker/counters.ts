@@ -8,6 +8,7 @@ interface Tally {
   readwrite: number;
   rowsRead: number;
   bodiesRead: number;
+  recordsRead: number;
   fullReads: number;
   ledgerBytes: number;
   readonly operations: Record<string, number>;
@@ -19,6 +20,7 @@ export function countOperations(full: number): () => Counts {
     readwrite: 0,
     rowsRead: 0,
     bodiesRead: 0,
+    recordsRead: 0,
     fullReads: 0,
     ledgerBytes: 0,
     operations: {},
@@ -42,8 +44,8 @@ export function countOperations(full: number): () => Counts {
   const noteRead = (store: IDBObjectStore, name: string, query: unknown, request: unknown): void => {
     const { db } = store.transaction;
     note(`${db.name} ${store.name} ${name}`);
-    if (isLedger(db) || (store.name !== ROWS && store.name !== BODIES)) return;
-    if (query === undefined || query === null) tally.fullReads++;
+    const isQueue = !isLedger(db) && (store.name === ROWS || store.name === BODIES);
+    if (isQueue && (query === undefined || query === null)) tally.fullReads++;
     if (!(request instanceof IDBRequest)) return;
     request.addEventListener('success', () => {
       const found = Array.isArray(request.result)
@@ -51,6 +53,8 @@ export function countOperations(full: number): () => Counts {
         : request.result === undefined
           ? 0
           : 1;
+      tally.recordsRead += found;
+      if (!isQueue) return;
       if (found >= full) tally.fullReads++;
       if (store.name === ROWS) tally.rowsRead += found;
       else tally.bodiesRead += found;

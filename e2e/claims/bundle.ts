@@ -24,6 +24,8 @@ if ('document' in globalThis) drivePage();
 else {
   self.addEventListener('install', () => void self.skipWaiting());
   self.addEventListener('message', ({ data, ports }) => {
+    // Timers go off in their order, and the host set its own, as long as this one, before.
+    if (data === 'AFTER_START') setTimeout(() => ports[0]?.postMessage('started'), 1_000);
     if (typeof data !== 'object' || data === null || !('setClock' in data)) return;
     setClock(Number(data.setClock));
     ports[0]?.postMessage('set');

@@ -108,6 +108,17 @@ export async function activateNew(page: Page): Promise<void> {
   await control.close();
 }
 
+/** Resolves when a worker that has just been started has done what it does at its start, a second later, by itself. */
+export const whenStarted = (page: Page): Promise<void> =>
+  page.evaluate(async () => {
+    const { active } = await navigator.serviceWorker.ready;
+    await new Promise<void>((resolve) => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => resolve();
+      active?.postMessage('AFTER_START', [port2]);
+    });
+  });
+
 /** From now on the page listens for the end of a drain, whichever host's. */
 export async function watchDrains(page: Page): Promise<void> {
   await page.evaluate((name) => {

@@ -14,7 +14,8 @@ declare global {
 
 let connected: LineOutbox | undefined;
 
-globalThis.line = {
+/** Exported so that another page may be built around it. */
+export const linePage: typeof globalThis.line = {
   async connect({ owner = 'ann', worker = '/sw.js' } = {}) {
     connected = await connectOutbox(definition, {
       worker,
@@ -28,3 +29,4 @@ globalThis.line = {
     return connected;
   },
 };
+globalThis.line = linePage;
