@@ -91,8 +91,8 @@ export async function updateWorker(page: Page): Promise<void> {
 }
 
 /**
- * Makes the new worker the active one: Chromium waits for a moment at which the old one has nothing to do, up to half a
- * minute, unless it is stopped; and a page that calls it may have started it again.
+ * Makes the new worker the active one: Chromium waits for a moment at which the old one has nothing to do, up to five
+ * minutes, unless it is stopped; and a page that calls it may have started it again.
  */
 export async function activateNew(page: Page): Promise<void> {
   const control = await openServiceWorkerControl(page);
