@@ -9,13 +9,15 @@ import type { Visit } from './visit.ts';
 
 /** The engine's own wait is ten minutes, so that no timer does what a trigger is asked to do. */
 const PATIENT = '/sw.js?firstMs=600000';
+/** Some of these start a browser of their own in the middle, which takes most of a minute on a busy machine. */
+const LIMIT_MS = 180_000;
 const SECOND = 2;
 const ROUNDS = 4;
 
 export function describeEngine(engine: Engine): void {
   const { name, missing } = engine;
   if (missing !== undefined) console.warn(`${name} is not tested here. ${missing}`);
-  describe.skipIf(missing !== undefined)(`the outbox in ${name}`, () => {
+  describe.skipIf(missing !== undefined)(`the outbox in ${name}`, { timeout: LIMIT_MS }, () => {
     const world = engineWorld(engine);
     describeTriggers(world, engine);
     describeHosts(world, engine);
