@@ -49,7 +49,18 @@ export function driveInspector(page: Page): InspectorDriver {
         buttons: [...item.querySelectorAll(':is(.buttons, .ask) button')].map((one) => one.textContent ?? ''),
       })),
     );
-  const idOf = (origin: string): string => `${IN}[id="row-${origin}"]`;
+  /** Puppeteer's own waiting looks again when the page changes, and does not see what changes in a shadow root. */
+  const whenThere = async (selector: string): Promise<void> => {
+    await page.waitForFunction(
+      (wanted) => {
+        const root = document.querySelector('holdfast-inspector')?.shadowRoot;
+        return root?.querySelector(wanted) instanceof Element;
+      },
+      {},
+      selector,
+    );
+  };
+  const idOf = (origin: string): string => `[id="row-${origin}"]`;
 
   return {
     text: () => page.$eval('holdfast-inspector', (element) => element.shadowRoot?.textContent ?? ''),
@@ -74,12 +85,12 @@ export function driveInspector(page: Page): InspectorDriver {
       return (await rows())[place];
     },
     async press(label, origin) {
-      const within = origin === undefined ? IN : `${IN}li:has([id="row-${origin}"]) `;
-      await page.waitForSelector(`${within}button`);
+      const buttons = origin === undefined ? 'button' : `li:has(${idOf(origin)}) button`;
+      await whenThere(buttons);
       await page.$$eval(
-        `${within}button`,
-        (buttons, wanted) => {
-          const button = buttons.find(
+        IN + buttons,
+        (found, wanted) => {
+          const button = found.find(
             (one) => one.textContent?.trim() === wanted || one.getAttribute('aria-label') === wanted,
           );
           if (!(button instanceof HTMLElement)) throw new Error(`No button “${wanted}”`);
@@ -89,13 +100,14 @@ export function driveInspector(page: Page): InspectorDriver {
       );
     },
     async open(origin) {
-      await page.waitForSelector(idOf(origin));
-      await page.$eval(idOf(origin), (toggle) => {
+      await whenThere(idOf(origin));
+      await page.$eval(IN + idOf(origin), (toggle) => {
         if (toggle instanceof HTMLElement) toggle.click();
       });
-      await page.waitForSelector(`${IN}li:has([id="row-${origin}"]) .explained`);
+      await whenThere(`li:has(${idOf(origin)}) .explained`);
     },
     async fill(selector, text) {
+      await whenThere(selector);
       await page.$eval(IN + selector, (field) => {
         if (!(field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement)) return;
         field.focus();
