@@ -9,6 +9,7 @@ export interface ManyRows {
   touch(place: number): void;
 }
 
+const DAY_MS = 86_400_000;
 const NOT_HERE = new Error('Not in this outbox');
 const refuse = (): Promise<never> => Promise.reject(NOT_HERE);
 
@@ -23,7 +24,8 @@ export function createManyRows(count: number): ManyRows {
       family: n % 3 === 0 ? 'plan' : 'workout',
       kind: 'update',
       target: { type: 'id', id: `w${n}` },
-      savedAt: Date.now() - n,
+      // So long ago that no age changes while somebody looks.
+      savedAt: Date.now() - 40.5 * DAY_MS,
       state: 'queued',
       version: 1,
       attemptCount: 0,
