@@ -36,6 +36,8 @@ it('[T30] whatever befalls tabs, worker, browser and server, what was told as sa
     } finally {
       await chaos.close();
     }
+    for (const { state, error, kind } of chaos.commands)
+      if (state === 'refused') console.log(`refused ${kind}: ${error}`);
     console.log(`chaos to seed ${seed} ${JSON.stringify(totals)}`);
   }
 });

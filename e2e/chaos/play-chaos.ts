@@ -19,18 +19,25 @@ export interface Command {
   readonly kind: 'create' | 'update' | 'delete' | 'put';
   /** What it is about: a creation's id, or a day. */
   readonly about: string;
-  /** `told`: the page heard that it is saved. */
-  state: 'asked' | 'told' | 'failed';
+  /** `told`: the page heard that it is saved. `gone`: the tab went before it heard anything. */
+  state: 'asked' | 'told' | 'refused' | 'gone';
+  /** How many had been asked when it was told: those after them came later, the others beside it. */
+  toldAt?: number;
+  /** What a refused call was told. */
+  error?: string;
 }
 
 export interface Totals {
   commands: number;
   told: number;
+  refused: number;
   stops: number;
   closedTabs: number;
   kills: number;
   outages: number;
   faults: number;
+  requests: number;
+  applied: number;
 }
 
 export interface Chaos {
@@ -57,10 +64,24 @@ const FAULTS: readonly [Fault, ...Fault[]] = [
   { type: 'delay_after', ms: 1_500 },
 ];
 
+/** All but signing in, which is the app's and not the outbox's. */
+const PATHS = ['/api/workouts', '/api/workouts', '/api/plans', '/api/receipts'] as const;
+
 export async function playChaos(app: OutboxAppServer, seed: number, ms: number): Promise<Chaos> {
   const random = createRandom(seed);
   const commands: Command[] = [];
-  const totals: Totals = { commands: 0, told: 0, stops: 0, closedTabs: 0, kills: 0, outages: 0, faults: 0 };
+  const totals: Totals = {
+    commands: 0,
+    told: 0,
+    refused: 0,
+    stops: 0,
+    closedTabs: 0,
+    kills: 0,
+    outages: 0,
+    faults: 0,
+    requests: 0,
+    applied: 0,
+  };
   let chromium = await launchChromium();
   const tabs: Device[] = [];
   const calls: Promise<unknown>[] = [];
@@ -87,17 +108,24 @@ export async function playChaos(app: OutboxAppServer, seed: number, ms: number):
     calls.push(
       ask(page, command).then(
         () => {
-          command.state = 'told';
+          Object.assign(command, { state: 'told', toldAt: commands.length });
         },
-        () => {
-          command.state = 'failed';
+        (error: unknown) => {
+          if (page.isClosed() || !page.browser().connected) command.state = 'gone';
+          else Object.assign(command, { state: 'refused', error: `${error}` });
         },
       ),
     );
   }
 
   const befall: readonly [weight: number, () => Promise<void>][] = [
-    [12, async () => save(tabs[random.below(tabs.length)] ?? (await first(tabs)))],
+    [
+      12,
+      async () => {
+        for (let more = random.below(4); more >= 0; more--)
+          save(tabs[random.below(tabs.length)] ?? (await first(tabs)));
+      },
+    ],
     [2, () => stopWorker(tabs, totals)],
     [
       1,
@@ -132,7 +160,7 @@ export async function playChaos(app: OutboxAppServer, seed: number, ms: number):
       4,
       async () => {
         totals.faults++;
-        app.server.faults.add({ fault: random.pick(FAULTS), count: 1, match: { path: '/api/' } });
+        app.server.faults.add({ fault: random.pick(FAULTS), count: 1, match: { path: random.pick(PATHS) } });
       },
     ],
   ];
@@ -150,6 +178,9 @@ export async function playChaos(app: OutboxAppServer, seed: number, ms: number):
   const ends = await endsOf(await first(tabs), commands);
   totals.commands = commands.length;
   totals.told = commands.filter(({ state }) => state === 'told').length;
+  totals.refused = commands.filter(({ state }) => state === 'refused').length;
+  totals.requests = app.server.requests().filter(({ key }) => key !== undefined).length;
+  totals.applied = (await app.server.statistics(OWNER)).effects.length;
   return { commands, totals, ends, left, close: () => chromium.close() };
 }
 

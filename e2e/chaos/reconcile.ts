@@ -11,6 +11,10 @@ export function reconcile(
   const counts = new Map(applied.map(({ id, count }) => [id, count]));
   const deleted = new Set(commands.filter(({ kind }) => kind === 'delete').map(({ about }) => about));
   for (const [id, count] of counts) if (count !== 1) broken.push(`T30.2: ${id} was applied ${count} times`);
+  // A second effect of a command would carry an id that none of them ended under.
+  const known = new Set([...ends.values()].map(({ id }) => id));
+  for (const id of counts.keys())
+    if (!known.has(id)) broken.push(`T30.2: ${id} was applied, and no command ended so`);
   for (const { id, state } of left) if (state !== 'blocked') broken.push(`T30.5: ${id} is left ${state}`);
   for (const command of commands) {
     const wrong = command.state === 'told' ? wrongEnd(command) : undefined;
@@ -22,7 +26,9 @@ export function reconcile(
     const end = ends.get(id);
     switch (end?.type) {
       case 'uploaded':
-        return counts.get(end.receipt.id) === 1 ? undefined : 'is uploaded, and the server does not have it';
+        return end.receipt.id === end.id && counts.has(end.id)
+          ? undefined
+          : 'is uploaded, and the server does not have it';
       case 'blocked':
       case 'unknown':
         return left.some((row) => row.id === end.id) ? undefined : `is ${end.type}, and its row is gone`;
@@ -34,21 +40,22 @@ export function reconcile(
     }
   }
 
-  /** T30.3: of one resource, the latest command in each request comes after those in the requests before. */
+  /** T30.3: of one resource, what was told before another was asked is applied before it. */
   function outOfOrder(): readonly string[] {
     const latest = new Map<string, Command>();
     for (const command of commands) {
       const end = ends.get(command.id);
-      const known = end && latest.get(end.id);
-      if (end && (!known || known.n < command.n)) latest.set(end.id, command);
+      const other = end && latest.get(end.id);
+      if (end && (!other || other.n < command.n)) latest.set(end.id, command);
     }
-    const before = new Map<string, Command>();
+    const applied = new Map<string, Command>();
     return effects.flatMap(({ id }) => {
       const command = latest.get(id);
-      if (command?.state !== 'told') return [];
-      const other = before.get(command.about);
-      before.set(command.about, command);
-      return other && other.n > command.n ? [`T30.3: ${command.n} was applied after ${other.n}`] : [];
+      if (!command) return [];
+      const other = applied.get(command.about);
+      if (!other || other.n < command.n) applied.set(command.about, command);
+      const isLate = other !== undefined && command.toldAt !== undefined && other.n > command.toldAt;
+      return isLate ? [`T30.3: ${command.kind} ${command.n} was applied after ${other.kind} ${other.n}`] : [];
     });
   }
 }
