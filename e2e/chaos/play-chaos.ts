@@ -111,7 +111,8 @@ export async function playChaos(app: OutboxAppServer, seed: number, ms: number):
           Object.assign(command, { state: 'told', toldAt: commands.length });
         },
         (error: unknown) => {
-          if (page.isClosed() || !page.browser().connected) command.state = 'gone';
+          const isGone = page.isClosed() || (error instanceof Error && error.name === 'TargetCloseError');
+          if (isGone) command.state = 'gone';
           else Object.assign(command, { state: 'refused', error: `${error}` });
         },
       ),
