@@ -16,6 +16,8 @@ interface WorkoutRow {
   readonly revision: number;
   readonly body: JsonObject;
   readonly deleted_at: Date | null;
+  /** Ids, in a list only. */
+  readonly photos?: readonly string[] | null;
 }
 
 const FAMILY = 'workout';
@@ -117,14 +119,22 @@ export function workoutReads(database: Database, authenticate: Authenticate): re
     if (!Number.isInteger(limit) || limit < 1 || limit > LIST_LIMIT)
       return invalid(`limit is a number from 1 to ${LIST_LIMIT}`);
     const rows = await database.query<WorkoutRow>(
-      `select id, revision, body from demo_workouts w
+      `select id, revision, body,
+         (select json_agg(p.id order by p.created_at, p.id) from demo_photos p
+          where p.owner = w.owner and p.workout = w.id and p.deleted_at is null) as photos
+       from demo_workouts w
        where owner = $1 and deleted_at is null
          and day >= coalesce($2, '') and day <= coalesce($3, '9999-12-31')
          and ($4::text is null or (w.day, w.id) < (select day, id from demo_workouts where owner = $1 and id = $4))
        order by day desc, id desc limit $5`,
       [owner, request.query.get('from'), request.query.get('to'), request.query.get('after'), limit],
     );
-    const items = rows.map(({ id, revision, body }) => ({ ...body, id, revision }));
+    const items = rows.map(({ id, revision, body, photos }) => ({
+      ...body,
+      id,
+      revision,
+      ...(photos && { photos }),
+    }));
     return { status: 200, headers: { 'cache-control': 'no-store' }, json: { items } };
   };
 

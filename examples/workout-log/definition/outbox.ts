@@ -22,6 +22,12 @@ export const definition = defineOutbox({
     // Bodies of updates are patches: an edit of what has not left yet folds into it.
     merge: (earlier, later) => ({ ...earlier, ...later }),
   }),
+  photo: record({
+    create: v.object({ picture: v.blob(), workoutId: v.optional(v.string()) }),
+    under: { workout: (photo, { target }) => ({ ...photo, workoutId: target }) },
+    maxBodyBytes: 32 * 1024 * 1024,
+    leaseMs: 60_000,
+  }),
   plan: document({
     put: v.object({ title: v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(500)) }),
   }),

@@ -1,6 +1,7 @@
 /** Who is signed in, and the way out, which says what would be left behind. */
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { chooseEncryption, encryptionChoice } from './device-choice.ts';
 import { Icon } from './icons.tsx';
 import type { Session, SignOutPolicy } from './session.ts';
 import { useReadable } from './store.ts';
@@ -13,6 +14,7 @@ interface AccountMenuProps {
 export function AccountMenu({ session, onSignOut }: AccountMenuProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const { counts } = useReadable(session.status);
+  const isEncrypted = useReadable(encryptionChoice);
   const [policy, setPolicy] = useState<SignOutPolicy>('keep');
   const [isBusy, setBusy] = useState(false);
   const { account } = session;
@@ -51,6 +53,19 @@ export function AccountMenu({ session, onSignOut }: AccountMenuProps): JSX.Eleme
             <Icon name="close" />
           </button>
         </div>
+        <label class="policy">
+          <input
+            type="checkbox"
+            checked={isEncrypted}
+            onChange={(event) => void chooseEncryption(event.currentTarget.checked)}
+          />
+          <span>
+            <b>Encrypt on this device</b>
+            <span class="small">
+              What you save from now on, while it waits. Throwing it away destroys the key.
+            </span>
+          </span>
+        </label>
         {total === 0 ? (
           <p>Everything {account.name} logged is with the server. Nothing stays behind.</p>
         ) : (

@@ -7,7 +7,7 @@ import { formatAge, toDay } from './day.ts';
 import { Icon, type IconName } from './icons.tsx';
 import type { Session } from './session.ts';
 import type { WaitingChange } from './waiting-change.ts';
-import { badgeOf, sentenceOf, titleOf } from './words.ts';
+import { badgeOf, sentenceOf, titleOf, wishesOf } from './words.ts';
 import { changedFields, WorkoutForm } from './workout-form.tsx';
 
 const KIND_ICONS: Readonly<Record<WaitingChange['row']['kind'], IconName>> = {
@@ -53,6 +53,7 @@ export function ChangeItem({ change, session, isOnline, now }: ChangeItemProps):
       )}
       <p class="change-facts">
         Saved {formatAge(row.savedAt, now)}
+        {wishesOf(change).map(({ text }) => ` · ${text.toLowerCase()}`)}
         {row.attemptCount > 0 && ` · tried ${row.attemptCount === 1 ? 'once' : `${row.attemptCount} times`}`}
         {row.lastErrorCode !== undefined && ` · ${row.lastErrorCode}`}
       </p>

@@ -64,10 +64,16 @@ export async function connectSession(account: Account): Promise<Session> {
     changes: changes.waiting,
     copy,
     accepted: changes.accepted,
-    async logWorkout(values) {
+    async logWorkout(values, { isUrgent, expiresAt } = { isUrgent: false }) {
       const body = { ...values, loggedAt: Date.now() };
-      pending.note(await outbox.workout.create(body), body);
+      const options = { ...(isUrgent && { urgent: true }), ...(expiresAt !== undefined && { expiresAt }) };
+      pending.note(await outbox.workout.create(body, options), body);
     },
+    attachPhoto: (workout, picture) =>
+      attempt(
+        () => outbox.photo.create({ picture }, { under: { workout: workout.target } }),
+        `The photo of ${workout.values.exercise} is saved on this device`,
+      ),
     editWorkout: (workout, patch) =>
       attempt(async () => {
         pending.note(

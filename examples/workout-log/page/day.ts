@@ -47,3 +47,15 @@ export function formatAge(at: number, now: number): string {
   if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ago`;
   return `${Math.floor(minutes / 60 / 24)} d ago`;
 }
+
+/** Epoch ms of the next midnight, by the device's clock. */
+export function endOfDay(now: Date): number {
+  return new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1).getTime();
+}
+
+/** `23:59`, and `midnight` for the end of a day. */
+export function formatTime(at: number): string {
+  const date = new Date(at);
+  if (date.getHours() === 0 && date.getMinutes() === 0) return 'midnight';
+  return new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' }).format(date);
+}

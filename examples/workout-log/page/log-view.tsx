@@ -37,6 +37,7 @@ export function LogView({ session }: { readonly session: Session }): JSX.Element
       isOnline={isOnline}
       onEdit={session.editWorkout}
       onDelete={session.deleteWorkout}
+      onAttach={session.attachPhoto}
     />
   );
 
@@ -67,8 +68,8 @@ export function LogView({ session }: { readonly session: Session }): JSX.Element
             submitLabel="Log it"
             date={day}
             known={known}
-            onSubmit={async (values) => {
-              await session.logWorkout(values);
+            onSubmit={async (values, wishes) => {
+              await session.logWorkout(values, wishes);
               announce(`${values.exercise} is saved on this device`, 'good');
             }}
           />

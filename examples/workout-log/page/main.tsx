@@ -3,6 +3,7 @@ import { type Account, endSession, rememberedAccount } from './account.ts';
 import { announce } from './announcer.tsx';
 import { App } from './app.tsx';
 import { connectSession } from './connect-session.ts';
+import { loadEncryptionChoice } from './device-choice.ts';
 import { loadOfflineSwitch } from './lab-switch.ts';
 import type { Session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
@@ -47,7 +48,7 @@ async function open(account: Account): Promise<void> {
   );
 }
 
-await loadOfflineSwitch();
+await Promise.all([loadOfflineSwitch(), loadEncryptionChoice()]);
 const remembered = rememberedAccount();
 if (remembered) await open(remembered);
 else showSignIn();

@@ -28,6 +28,21 @@ export interface ShownWorkout {
   readonly change?: WaitingChange | undefined;
   /** Its deletion waits and was refused, so it is still here. */
   readonly isDeletionRefused?: boolean | undefined;
+  /** The server's first, then those that wait here. */
+  readonly photos: readonly ShownPhoto[];
+}
+
+/** A photo's body as it waits: the id of its workout comes in once that is known. */
+interface Photo {
+  readonly picture: Blob;
+  readonly workoutId: string;
+}
+
+export interface ShownPhoto {
+  readonly id: string;
+  /** Absent for one that the server has. */
+  readonly picture?: Blob | undefined;
+  readonly change?: WaitingChange | undefined;
 }
 
 export interface ShownPlan {
@@ -50,9 +65,10 @@ export function overlayWorkouts(
     return origin === undefined && target.type === 'id' ? `id ${target.id}` : `here ${origin}`;
   };
   const shown = new Map<string, ShownWorkout>();
-  for (const { id, revision, ...values } of copy) {
+  for (const { id, revision, photos = [], ...values } of copy) {
     const target = { type: 'id' as const, id };
-    shown.set(targetToken(target), { token: targetToken(target), target, values, revision });
+    const token = targetToken(target);
+    shown.set(token, { token, target, values, revision, photos: photos.map((photo) => ({ id: photo })) });
   }
   for (const { family, target: id, revision, body } of accepted) {
     const target = { type: 'id' as const, id };
@@ -61,7 +77,8 @@ export function overlayWorkouts(
     if (family !== 'workout' || (before?.revision ?? 0) >= revision) continue;
     const values = { ...(before?.values ?? NOTHING), ...(body as Partial<Workout>) };
     if (values.exercise === '') continue;
-    shown.set(targetToken(target), { token: targetToken(target), target, values, revision });
+    const token = targetToken(target);
+    shown.set(token, { token, target, values, revision, photos: before?.photos ?? [] });
   }
   for (const change of changes) {
     const { row, body } = change;
@@ -84,7 +101,24 @@ export function overlayWorkouts(
       revision: before?.revision,
       change: change.isLeaving || before?.change?.row.state === 'blocked' ? before?.change : change,
       isDeletionRefused: row.kind === 'delete',
+      photos: before?.photos ?? [],
     });
+  }
+  for (const change of changes) {
+    const { row, body } = change;
+    const { picture, workoutId } = (body ?? {}) as Partial<Photo>;
+    if (row.family !== 'photo' || picture === undefined) continue;
+    const [origin] = row.after ?? [];
+    const under: Target | undefined =
+      workoutId !== undefined
+        ? { type: 'id', id: workoutId }
+        : origin === undefined
+          ? undefined
+          : { type: 'pending', origin };
+    const workout = under && shown.get(targetToken(under));
+    if (!workout) continue;
+    const photo = { id: row.id, picture, ...(!change.isLeaving && { change }) };
+    shown.set(workout.token, { ...workout, photos: [...workout.photos, photo] });
   }
   const at = ({ values }: ShownWorkout): number => values.loggedAt ?? 0;
   return [...shown.values()].sort((a, b) => b.values.date.localeCompare(a.values.date) || at(b) - at(a));

@@ -11,6 +11,8 @@ import { createStore, type Readable } from './store.ts';
 export interface ServerWorkout extends Workout {
   readonly id: string;
   readonly revision: number;
+  /** Ids of its photos. */
+  readonly photos?: readonly string[] | undefined;
 }
 
 export interface ServerPlan extends Plan {

@@ -35,6 +35,13 @@ export interface OutboxStatus {
 export type Remaining = OutboxStatus['counts'];
 export type SignOutPolicy = 'keep' | 'flush' | 'discard';
 
+/** How a change is to be sent. */
+export interface LogWishes {
+  readonly isUrgent: boolean;
+  /** Epoch ms after which it is of no use any more. */
+  readonly expiresAt?: number | undefined;
+}
+
 export interface Session {
   readonly account: Account;
   readonly status: Readable<OutboxStatus>;
@@ -43,7 +50,9 @@ export interface Session {
   /** For the support view. */
   readonly outbox: InspectedOutbox;
   readonly accepted: Changes['accepted'];
-  logWorkout(values: Workout): Promise<void>;
+  logWorkout(values: Workout, wishes?: LogWishes): Promise<void>;
+  /** Also to a workout that the server does not know yet. */
+  attachPhoto(workout: ShownWorkout, picture: Blob): Promise<void>;
   editWorkout(workout: ShownWorkout, patch: Partial<Workout>): Promise<void>;
   deleteWorkout(workout: ShownWorkout): Promise<void>;
   planDay(date: Day, title: string, plan: ShownPlan | undefined): Promise<void>;

@@ -1,6 +1,6 @@
 /** What a person reads about a change that waits: a badge of one or two words, and a sentence. */
 import { blockedReason } from 'holdfast/shared';
-import { formatLong } from './day.ts';
+import { formatLong, formatTime } from './day.ts';
 import type { IconName } from './icons.tsx';
 import type { WaitingChange } from './waiting-change.ts';
 
@@ -25,12 +25,23 @@ export function badgeOf(change: WaitingChange): Badge {
   }
 }
 
+/** What the person asked for when it was saved. */
+export function wishesOf({ row }: WaitingChange): readonly Pick<Badge, 'icon' | 'text'>[] {
+  return [
+    ...(row.urgent ? [{ icon: 'send', text: 'Goes first' } as const] : []),
+    ...(row.expiresAt !== undefined
+      ? [{ icon: 'clock', text: `Until ${formatTime(row.expiresAt)}` } as const]
+      : []),
+  ];
+}
+
 /** One line: why this change is still here. */
 export function sentenceOf(change: WaitingChange, isOnline: boolean): string {
   const { row } = change;
   if (row.state === 'blocked') return blockedReason(row.blockedCode ?? '').sentence;
   if (row.state === 'held') return 'Kept here until you sign in again.';
   if (row.state === 'sending') return 'On its way to the server.';
+  if (row.after !== undefined) return 'Leaves right after the workout it belongs to.';
   if (row.successorOf !== undefined || (row.target.type === 'pending' && row.kind !== 'create')) {
     return 'Leaves right after the change before it.';
   }
@@ -59,6 +70,7 @@ export function titleOf(change: WaitingChange): string {
   const { row, body } = change;
   switch (row.kind) {
     case 'create':
+      if (row.family === 'photo') return 'Photo of a workout';
       return `New: ${summaryOf(body)}`;
     case 'update':
       return `Change: ${summaryOf({ exercise: change.base?.exercise, ...(body as object) })}`;

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import type { Workout } from '../definition/outbox.ts';
 import { Icon } from './icons.tsx';
 import type { ShownWorkout } from './overlay.ts';
-import { badgeOf, sentenceOf } from './words.ts';
+import { PhotoItem } from './photo-item.tsx';
+import { badgeOf, sentenceOf, wishesOf } from './words.ts';
 import { changedFields, WorkoutForm } from './workout-form.tsx';
 
 interface WorkoutCardProps {
@@ -11,9 +12,16 @@ interface WorkoutCardProps {
   readonly isOnline: boolean;
   readonly onEdit: (workout: ShownWorkout, patch: Partial<Workout>) => Promise<void>;
   readonly onDelete: (workout: ShownWorkout) => Promise<void>;
+  readonly onAttach: (workout: ShownWorkout, picture: Blob) => Promise<void>;
 }
 
-export function WorkoutCard({ workout, isOnline, onEdit, onDelete }: WorkoutCardProps): JSX.Element {
+export function WorkoutCard({
+  workout,
+  isOnline,
+  onEdit,
+  onDelete,
+  onAttach,
+}: WorkoutCardProps): JSX.Element {
   const [isEditing, setEditing] = useState(false);
   const { values, change } = workout;
   const badge = change && badgeOf(change);
@@ -57,10 +65,37 @@ export function WorkoutCard({ workout, isOnline, onEdit, onDelete }: WorkoutCard
               <Icon name={badge.icon} />
               {workout.isDeletionRefused ? 'Not deleted' : badge.text}
             </span>
+            {wishesOf(change).map(({ icon, text }) => (
+              <span key={text} class="badge badge-wish">
+                <Icon name={icon} />
+                {text}
+              </span>
+            ))}
           </p>
+        )}
+        {workout.photos.length > 0 && (
+          <ul class="photos">
+            {workout.photos.map((photo, place) => (
+              <PhotoItem key={photo.id} photo={photo} label={`Photo ${place + 1} of ${values.exercise}`} />
+            ))}
+          </ul>
         )}
       </div>
       <div class="card-buttons">
+        <label class="icon-button icon-button-file">
+          <Icon name="camera" />
+          <span class="visually-hidden">Attach a photo to {values.exercise}</span>
+          <input
+            type="file"
+            accept="image/*"
+            class="visually-hidden"
+            onChange={(event) => {
+              const [picture] = event.currentTarget.files ?? [];
+              if (picture) void onAttach(workout, picture);
+              event.currentTarget.value = '';
+            }}
+          />
+        </label>
         <button
           type="button"
           class="icon-button"

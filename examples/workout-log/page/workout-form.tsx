@@ -2,7 +2,9 @@
 import type { JSX } from 'preact';
 import { useId, useRef } from 'preact/hooks';
 import type { Workout } from '../definition/outbox.ts';
-import type { Day } from './day.ts';
+import { type Day, endOfDay } from './day.ts';
+import { Icon, type IconName } from './icons.tsx';
+import type { LogWishes } from './session.ts';
 
 const EXERCISES = [
   'Squat',
@@ -24,7 +26,8 @@ export interface WorkoutFormProps {
   readonly values?: Partial<Workout> | undefined;
   /** Names used before come first among the suggestions. */
   readonly known?: readonly string[] | undefined;
-  readonly onSubmit: (values: Workout) => Promise<void>;
+  /** The wishes are of no meaning for an edit. */
+  readonly onSubmit: (values: Workout, wishes: LogWishes) => Promise<void>;
   readonly onCancel?: (() => void) | undefined;
   readonly autoFocus?: boolean | undefined;
 }
@@ -41,13 +44,17 @@ export function WorkoutForm(props: WorkoutFormProps): JSX.Element {
     const data = new FormData(element);
     const text = (name: string): string => String(data.get(name) ?? '').trim();
     const note = text('note');
-    await onSubmit({
+    const workout = {
       date: text('date') || date,
       exercise: text('exercise'),
       weightKg: Number(text('weightKg')),
       sets: Number(text('sets')),
       reps: Number(text('reps')),
       ...(note === '' && values?.note === undefined ? {} : { note }),
+    };
+    await onSubmit(workout, {
+      isUrgent: data.has('urgent'),
+      ...(data.has('today') && { expiresAt: endOfDay(new Date()) }),
     });
     if (onCancel === undefined) {
       element.reset();
@@ -92,6 +99,13 @@ export function WorkoutForm(props: WorkoutFormProps): JSX.Element {
         </span>
         <input name="note" autocomplete="off" defaultValue={values?.note ?? ''} placeholder="Felt light" />
       </label>
+      {values === undefined && (
+        <fieldset class="wishes">
+          <legend class="visually-hidden">How it is sent</legend>
+          <Wish name="urgent" icon="send" label="Send first" />
+          <Wish name="today" icon="clock" label="Only if it leaves today" />
+        </fieldset>
+      )}
       <div class="form-buttons">
         {onCancel !== undefined && (
           <button type="button" class="button button-quiet" onClick={onCancel}>
@@ -103,6 +117,22 @@ export function WorkoutForm(props: WorkoutFormProps): JSX.Element {
         </button>
       </div>
     </form>
+  );
+}
+
+interface WishProps {
+  readonly name: string;
+  readonly icon: IconName;
+  readonly label: string;
+}
+
+function Wish({ name, icon, label }: WishProps): JSX.Element {
+  return (
+    <label class="wish">
+      <input type="checkbox" name={name} />
+      <Icon name={icon} />
+      <span>{label}</span>
+    </label>
   );
 }
 

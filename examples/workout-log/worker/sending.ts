@@ -1,6 +1,8 @@
 /** How changes reach the server: the same in the worker and, where there can be none, in the page. */
+import { encryptBodies } from 'holdfast/encryption';
 import { type Credentials, httpSender, type SenderFor, url } from 'holdfast/sw';
 import type { definition } from '../definition/outbox.ts';
+import { isEncryptionChosen } from './device-choice.ts';
 import { fetchHere } from './lab-switch.ts';
 
 type Families = (typeof definition)['families'];
@@ -12,6 +14,14 @@ const sender: SenderFor<Families> = httpSender<Families>(
       update: ({ target, body }) => ({ method: 'PATCH', url: url`/api/workouts/${target}`, json: body }),
       delete: ({ target }) => ({ method: 'DELETE', url: url`/api/workouts/${target}` }),
       read: ({ target }) => ({ method: 'GET', url: url`/api/workouts/${target}` }),
+    },
+    photo: {
+      create: ({ body }) => ({
+        method: 'POST',
+        url: url`/api/workouts/${body.workoutId ?? ''}/photos`,
+        body: body.picture,
+      }),
+      delete: ({ target }) => ({ method: 'DELETE', url: url`/api/photos/${target}` }),
     },
     plan: {
       put: ({ target, body }) => ({ method: 'PUT', url: url`/api/plans/${target}`, json: body }),
@@ -36,4 +46,7 @@ const credentials: Credentials = {
   },
 };
 
-export const sending = { sender, credentials };
+/** The person's choice for this device; where keys cannot be kept the demo goes on without. */
+const encryption = encryptBodies({ when: isEncryptionChosen, whenUnavailable: 'plain' });
+
+export const sending = { sender, credentials, encryption };

@@ -1,0 +1,126 @@
+/** The demo in Chromium: photos, wishes about sending, and encryption on the device, as a person meets them. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type DemoPage, demoPage, type WorkoutEntry } from './support/demo-page.ts';
+import { readDatabase } from './support/idb-read.ts';
+import { type Chromium, launchChromium } from './support/launch-chromium.ts';
+import { type DemoServer, serveDemo } from './support/serve-demo.ts';
+
+const squat: WorkoutEntry = { exercise: 'Squat', weightKg: 60, sets: 5, reps: 5 };
+
+describe('the demo', () => {
+  let demo: DemoServer;
+  let chromium: Chromium;
+  let log: DemoPage;
+  let place: string;
+  let picture: string;
+
+  beforeAll(async () => {
+    [demo, place] = await Promise.all([serveDemo(), mkdtemp(join(tmpdir(), 'holdfast-picture-'))]);
+    picture = join(place, 'squat.png');
+  });
+  beforeEach(async () => {
+    chromium = await launchChromium();
+    const page = await chromium.browser.newPage();
+    await page.setViewport({ width: 1280, height: 900 });
+    await page.goto(demo.url);
+    // A picture that the browser can show, drawn by itself.
+    const drawn = await page.evaluate(() => {
+      const canvas = document.createElement('canvas');
+      canvas.width = canvas.height = 240;
+      const context = canvas.getContext('2d');
+      for (let n = 0; n < 24; n++) {
+        if (context) context.fillStyle = `hsl(${n * 15} 70% 55%)`;
+        context?.fillRect((n % 6) * 40, Math.floor(n / 6) * 60, 40, 60);
+      }
+      return canvas.toDataURL('image/png').split(',')[1] ?? '';
+    });
+    await writeFile(picture, Buffer.from(drawn, 'base64'));
+    log = demoPage(page);
+    await log.signIn('Ada');
+  });
+  afterEach(async () => {
+    demo.server.faults.clear();
+    demo.server.faults.start();
+    await chromium.close();
+  });
+  afterAll(async () => {
+    await demo.remove();
+    await rm(place, { recursive: true, force: true });
+  });
+
+  async function attach(exercise: string): Promise<void> {
+    const input = await log.page.waitForSelector(
+      `::-p-xpath(//li[contains(@class, 'card') and .//h4[. = '${exercise}']]//input[@type='file'])`,
+    );
+    await (input as unknown as { uploadFile(path: string): Promise<void> } | null)?.uploadFile(picture);
+  }
+  const shownPhotos = (exercise: string) =>
+    log.page.$$eval(
+      '.card',
+      (cards, wanted) =>
+        cards
+          .filter((card) => card.querySelector('h4')?.textContent === wanted)
+          .flatMap((card) =>
+            [...card.querySelectorAll('.photo')].map((photo) => {
+              const image = photo.querySelector('img');
+              return {
+                isDrawn: (image?.naturalWidth ?? 0) > 0,
+                isHere: image?.src.startsWith('blob:') ?? false,
+                badge: photo.querySelector('.badge')?.textContent?.trim(),
+              };
+            }),
+          ),
+      exercise,
+    );
+  async function shoot(name: string): Promise<void> {
+    const folder = process.env['DEMO_SHOTS'];
+    if (folder !== undefined) await log.page.screenshot({ path: join(folder, `${name}.png`) });
+  }
+
+  it('[W60, V8] a photo of a workout that was logged offline is shown at once, waits behind it, and arrives', async () => {
+    await log.setOffline(true);
+    await log.log(squat);
+    await attach('Squat');
+    await expect
+      .poll(() => shownPhotos('Squat'))
+      .toEqual([{ isDrawn: true, isHere: true, badge: 'Waiting' }]);
+    await log.whenText('Leaves right after the workout it belongs to.');
+    await shoot('photo-waiting');
+    await log.setOffline(false);
+    await log.whenHeadline('All saved');
+    await expect.poll(() => shownPhotos('Squat')).toEqual([{ isDrawn: true, isHere: false }]);
+    await shoot('photo-saved');
+  });
+
+  it('[W61, W62] what is to go first, or to leave today or never, says so while it waits', async () => {
+    await log.setOffline(true);
+    await log.lab('Send first');
+    await log.lab('Only if it leaves today');
+    await log.log({ ...squat, exercise: 'Deadlift' });
+    await log.whenText('Goes first');
+    await log.whenText('Until midnight');
+    await shoot('wishes');
+    const { rows = [] } = (await readDatabase(log.page, 'holdfast')) ?? {};
+    const midnight = new Date(new Date().setHours(24, 0, 0, 0)).getTime();
+    expect(rows).toMatchObject([{ row: { urgent: true, expiresAt: midnight } }]);
+    await log.setOffline(false);
+    await log.whenHeadline('All saved');
+  });
+
+  it('[W63] the person’s choice to encrypt what waits is kept, and what is saved from then on is sealed', async () => {
+    await log.page.locator('button[aria-label^="Account"]').click();
+    await log.page.locator('::-p-xpath(//label[contains(., "Encrypt on this device")])').click();
+    await shoot('encrypt');
+    await log.page.locator('dialog button[aria-label="Close"]').click();
+    await log.setOffline(true);
+    await log.log({ ...squat, exercise: 'Lunge' });
+    const { bodies = [] } = (await readDatabase(log.page, 'holdfast')) ?? {};
+    expect(bodies.map((body) => Object.keys(Object(body)))).toEqual([['sealed']]);
+    await log.setOffline(false);
+    await log.whenHeadline('All saved');
+    await log.whenWorkout('Lunge');
+  });
+});
