@@ -1,5 +1,6 @@
 /** The demo in Chromium: photos, wishes about sending, and encryption on the device, as a person meets them. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -8,7 +9,15 @@ import { readDatabase } from './support/idb-read.ts';
 import { type Chromium, launchChromium } from './support/launch-chromium.ts';
 import { type DemoServer, serveDemo } from './support/serve-demo.ts';
 
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const squat: WorkoutEntry = { exercise: 'Squat', weightKg: 60, sets: 5, reps: 5 };
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+  }[];
+}
 
 describe('the demo', () => {
   let demo: DemoServer;
@@ -75,9 +84,19 @@ describe('the demo', () => {
           ),
       exercise,
     );
+  /** What axe-core finds wrong, as one line each. */
+  const complaints = () =>
+    log.page.evaluate(async () => {
+      const { axe } = globalThis as unknown as { readonly axe: { run(): Promise<AxeResults> } };
+      const { violations } = await axe.run();
+      return violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ html, failureSummary = '' }) => `${id}: ${html} ${failureSummary}`),
+      );
+    });
   async function shoot(name: string): Promise<void> {
     const folder = process.env['DEMO_SHOTS'];
-    if (folder !== undefined) await log.page.screenshot({ path: join(folder, `${name}.png`) });
+    if (folder !== undefined)
+      await log.page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
   }
 
   it('[W60, V8] a photo of a workout that was logged offline is shown at once, waits behind it, and arrives', async () => {
@@ -106,6 +125,32 @@ describe('the demo', () => {
     const { rows = [] } = (await readDatabase(log.page, 'holdfast')) ?? {};
     const midnight = new Date(new Date().setHours(24, 0, 0, 0)).getTime();
     expect(rows).toMatchObject([{ row: { urgent: true, expiresAt: midnight } }]);
+    await log.setOffline(false);
+    await log.whenHeadline('All saved');
+  });
+
+  it('[V8] at a phone’s width and at a desk’s, light and dark: axe finds nothing, and nothing runs off the side', async () => {
+    await log.setOffline(true);
+    await log.lab('Send first');
+    await log.lab('Only if it leaves today');
+    await log.log({ ...squat, exercise: 'Hip thrust' });
+    await attach('Hip thrust');
+    await log.whenText('Leaves right after the workout it belongs to.');
+    // As text through DevTools: the page's policy allows no other script.
+    await log.page.evaluate(await readFile(AXE, 'utf8'));
+    for (const [width, height] of [
+      [390, 844],
+      [1280, 900],
+    ] as const) {
+      for (const scheme of ['light', 'dark']) {
+        await log.page.setViewport({ width, height });
+        await log.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+        expect(await complaints(), `${width} ${scheme}`).toEqual([]);
+        const over = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
+        expect(await log.page.evaluate(over)).toBe(0);
+        await shoot(`all-${width}-${scheme}`);
+      }
+    }
     await log.setOffline(false);
     await log.whenHeadline('All saved');
   });

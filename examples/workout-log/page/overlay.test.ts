@@ -51,6 +51,24 @@ describe('the log as the person left it', () => {
     expect(shown[0]).toMatchObject({ values: { weightKg: 100, note: 'heavy' }, revision: undefined });
   });
 
+  it('[V8, W60] shows a photo at the workout it waits for, and once only when it has left', () => {
+    const { id: _id, revision: _revision, ...body } = squat;
+    const picture = new Blob(['x']);
+    const create = waiting({ kind: 'create', target: { type: 'pending', origin: 'r1' } }, body);
+    const under = { id: 'r2', origin: 'r2', seq: 2, family: 'photo', kind: 'create', after: ['r1'] } as const;
+    const target = { type: 'pending', origin: 'r2' } as const;
+    const photo = waiting({ ...under, target }, { picture });
+    expect(overlayWorkouts([], [create, photo])[0]?.photos).toMatchObject([{ id: 'r2', picture }]);
+    const left: WaitingChange = { ...photo, isLeaving: true, accepted: { target: 'p1' } };
+    const originOf = (id: string): string | undefined => (id === 's1' ? 'r1' : undefined);
+    const photosOf = (photos: readonly string[], change: WaitingChange) =>
+      overlayWorkouts([{ ...squat, photos }], [change], [], originOf)[0]?.photos;
+    expect(photosOf([], left)).toEqual([{ id: 'r2', picture }]);
+    expect(photosOf(['p1'], left)).toEqual([{ id: 'p1' }]);
+    // As it is kept over a reload: without the bytes.
+    expect(photosOf([], { ...left, body: { picture: {} } })).toEqual([]);
+  });
+
   it('[V8] hides what is being deleted, and shows it again where the deletion was refused', () => {
     expect(overlayWorkouts([squat], [waiting({ kind: 'delete' })])).toEqual([]);
     const [refused] = overlayWorkouts([squat], [waiting({ kind: 'delete', state: 'blocked' })]);

@@ -105,9 +105,10 @@ export function overlayWorkouts(
     });
   }
   for (const change of changes) {
-    const { row, body } = change;
+    const { row, body, accepted: left } = change;
     const { picture, workoutId } = (body ?? {}) as Partial<Photo>;
-    if (row.family !== 'photo' || picture === undefined) continue;
+    // Of one that left before a reload the bytes are not here any more.
+    if (row.family !== 'photo' || !(picture instanceof Blob)) continue;
     const [origin] = row.after ?? [];
     const under: Target | undefined =
       workoutId !== undefined
@@ -116,7 +117,7 @@ export function overlayWorkouts(
           ? undefined
           : { type: 'pending', origin };
     const workout = under && shown.get(targetToken(under));
-    if (!workout) continue;
+    if (!workout || workout.photos.some(({ id }) => id === left?.target)) continue;
     const photo = { id: row.id, picture, ...(!change.isLeaving && { change }) };
     shown.set(workout.token, { ...workout, photos: [...workout.photos, photo] });
   }

@@ -24,7 +24,7 @@ export function PhotoItem({ photo, label }: PhotoItemProps): JSX.Element {
 
   return (
     <li class={`photo${badge ? ` photo-${badge.mood}` : ''}`}>
-      {source !== undefined && <img src={source} alt={label} loading="lazy" width="72" height="72" />}
+      {source !== undefined && <img src={source} alt={label} loading="lazy" width="84" height="84" />}
       {badge && (
         <span class={`badge badge-${badge.mood}`}>
           <Icon name={badge.icon} />

@@ -10,4 +10,6 @@ export interface WaitingChange {
   readonly base?: ServerWorkout | undefined;
   /** Its row is gone and its outcome not dealt with yet: content to show, but nothing that waits. */
   readonly isLeaving?: boolean | undefined;
+  /** Of a photo that has left: its id at the server, whose list does not have it yet. */
+  readonly accepted?: { readonly target: string } | undefined;
 }

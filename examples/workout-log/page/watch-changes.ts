@@ -30,7 +30,10 @@ export function watchChanges(pending: PendingView, copy: ServerCopy): Changes {
       body: bodyOf.get(row.id),
       base: row.target.type === 'id' ? known.get(row.target.id) : undefined,
     }));
-    const leaving = ended.flatMap((change) => (change.accepted ? [] : { ...change, isLeaving: true }));
+    // A photo is shown from here until the copy names it.
+    const leaving = ended.flatMap((change) =>
+      change.accepted && change.row.family !== 'photo' ? [] : { ...change, isLeaving: true },
+    );
     accepted.set(
       ended.flatMap(({ row: { family }, body, accepted: made }) =>
         made && body !== undefined ? [{ family, body, ...made }] : [],
