@@ -75,7 +75,10 @@ export function LogView({ session }: { readonly session: Session }): JSX.Element
           />
         </div>
         {ofDay.length > 0 ? (
-          <ul class="cards">{ofDay.map(card)}</ul>
+          <>
+            <h3 class="visually-hidden">Logged</h3>
+            <ul class="cards">{ofDay.map(card)}</ul>
+          </>
         ) : (
           <p class="empty">Nothing logged {day === today ? 'yet today' : 'on this day'}.</p>
         )}
