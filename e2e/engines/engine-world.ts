@@ -24,7 +24,7 @@ export interface EngineWorld {
   /** Everything under this path waits until the returned function is called. */
   shut(path: string): () => void;
   sent(id: string): number;
-  /** Each of these ids was carried out once, in this order, and nothing else was. */
+  /** Each of these ids was carried out once, and nothing else was. */
   expectApplied(ids: readonly string[]): Promise<void>;
 }
 
