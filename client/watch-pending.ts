@@ -7,6 +7,7 @@ import type { Outcome } from '../shared/outcome.ts';
 import type { ViewRow } from '../shared/protocol.ts';
 import { toViewRow } from '../shared/view-row.ts';
 import type { Handle } from './handle.ts';
+import { isJson } from './is-json.ts';
 import type { OutboxMethods } from './outbox.ts';
 import type { EndedChange } from './overlay-pending.ts';
 import type { PageRealm } from './page-realm.ts';
@@ -36,6 +37,12 @@ export interface PendingView {
 export interface PendingOptions extends Partial<Pick<ReactionOptions, 'apply' | 'tell' | 'name'>> {
   /** Reads again whatever is shown. Resolves when the app's copy has it; rejects where it could not be read. */
   readonly refetch: () => Promise<unknown>;
+  /**
+   * Whether what was accepted and not read back yet may be kept over a reload: in clear text, per owner, in
+   * `localStorage`, until it has been read or its owner signs out. Asked at each write. Without it nothing is
+   * written, as suits an app that encrypts what is on the device (W63).
+   */
+  readonly mayKeep?: (() => boolean) | undefined;
   /** Given by tests. */
   readonly realm?: (NonNullable<ReactionOptions['realm']> & Pick<PageRealm, 'clearTimeout'>) | undefined;
 }
@@ -48,12 +55,12 @@ const REMEMBERED = 1_000;
 const LEAVING_MS = 3_000;
 
 /**
- * Reacts to outcomes as `runReactions` does, which need not be called beside it. What was accepted and not read back is
- * kept over a reload, per owner, in `localStorage`, and goes with a sign-out.
+ * Reacts to outcomes as `runReactions` does, which need not be called beside it. Where `mayKeep` says so, what was
+ * accepted and not read back is kept over a reload.
  */
 export function watchPending(
   outbox: Pick<OutboxMethods<never>, 'view' | 'bodies' | 'journal'>,
-  { refetch, apply, tell, name = 'holdfast', realm = window }: PendingOptions,
+  { refetch, apply, tell, name = 'holdfast', mayKeep, realm = window }: PendingOptions,
 ): PendingView {
   const { view } = outbox;
   const listeners = new Set<() => void>();
@@ -77,10 +84,15 @@ export function watchPending(
     snapshot = undefined;
     for (const listener of listeners) listener();
   };
+  // A body that JSON does not hold, as a file, would come back as another one.
+  const keep = (of: string, changes: readonly EndedChange[]): void => {
+    const kept = mayKeep?.() === true ? changes.filter(({ body }) => isJson(body ?? null)) : [];
+    writeAccepted(realm, place(of), kept);
+  };
   const setAccepted = (changes: readonly EndedChange[]): void => {
     if (changes === accepted || (changes.length === 0 && accepted.length === 0)) return;
     accepted = changes;
-    if (owner !== undefined) writeAccepted(realm, place(owner), changes);
+    if (owner !== undefined) keep(owner, changes);
   };
   const bodyMember = (id: string): { readonly body?: unknown } =>
     bodies.has(id) ? { body: bodies.get(id) } : {};
@@ -92,6 +104,7 @@ export function watchPending(
     leaving = new Map();
     for (const map of [bodies, origins, noted]) map.clear();
     accepted = of === undefined ? [] : readAccepted(realm, place(of));
+    if (of !== undefined) keep(of, accepted);
     for (const { row, accepted: made } of accepted) if (made) origins.set(made.target, row.origin);
   };
   const readMissing = async (): Promise<void> => {

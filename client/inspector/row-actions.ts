@@ -1,6 +1,8 @@
 /** What a person may do about one row (R34, R35), and how they hear how it went. */
+
 import type { ViewRow } from '../../shared/protocol.ts';
-import { isJson, toText } from './as-json.ts';
+import { isJson } from '../is-json.ts';
+import { toText } from './as-json.ts';
 import type { Asking, Detail, InspectedOutbox } from './model.ts';
 import type { RowWords } from './row-words.ts';
 

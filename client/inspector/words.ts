@@ -22,7 +22,7 @@ export const ENGLISH = {
   stuck: 'No progress',
   stuckMore: (since: string) => `Changes were tried again and again since ${since}, and not one got through.`,
   needsPerson: (count: number) => `${changes(count)} ${count === 1 ? 'needs' : 'need'} you`,
-  needsPersonMore: 'They are kept, with the reason and the ways out.',
+  needsPersonMore: 'Kept on this device, with the reason and the ways out.',
   held: (count: number) => `${changes(count)} held until sign-in`,
   heldMore: 'The server asked who this is. Nothing is lost; sign in again to send.',
   paused: (count: number) => (count === 0 ? 'Paused' : `Paused, ${changes(count)} waiting`),

@@ -25,11 +25,11 @@ afterEach(() => {
   for (const end of ends.splice(0)) end();
 });
 
-async function start() {
+async function start({ mayKeep = true } = {}) {
   const world = await createLineWorld(definition);
   ends.push(world.end);
   const page = await world.open();
-  const view = watch(world, page);
+  const view = watch(world, page, { mayKeep });
   // Long enough for the page to see it wait.
   world.server.latencyMs = 200;
   return Object.assign(view, {
@@ -45,7 +45,7 @@ async function start() {
 }
 
 /** A page that shows workouts, with a copy of the server that is read when the test lets it be. */
-function watch(world: LineWorld<Families>, { outbox, realm }: Page<Families>) {
+function watch(world: LineWorld<Families>, { outbox, realm }: Page<Families>, { mayKeep = true } = {}) {
   let copy: readonly Workout[] = [];
   let reads = 0;
   let isReachable = true;
@@ -70,6 +70,7 @@ function watch(world: LineWorld<Families>, { outbox, realm }: Page<Families>) {
       look();
     },
     name: world.name,
+    mayKeep: () => mayKeep,
     realm,
   };
   const pending = watchPending(outbox, options);
@@ -181,6 +182,30 @@ describe('a change that leaves', () => {
     await world.run(reading);
     expect(again.pending.getSnapshot().ended).toEqual([]);
     expect(again.shown()).toMatchObject([{ item: { id: 'srv-1', kg: 60 } }]);
+  });
+
+  it('[W63] where the app does not say that it may, no content is written down in clear text', async () => {
+    const { world, create, pending, page, setReachable, until } = await start({ mayKeep: false });
+    setReachable(false);
+    await create(60);
+    await until(() => pending.getSnapshot().ended.some(({ accepted }) => accepted !== undefined));
+    const place = JSON.stringify(['holdfast', world.name, 'accepted', 'ann']);
+    expect(page.realm.localStorage.getItem(place)).toBeNull();
+  });
+
+  it('[W63] what was kept while the app allowed it goes when a page opens that does not', async () => {
+    const { world, create, pending, page, setReachable, until } = await start();
+    setReachable(false);
+    await create(60);
+    await until(() => pending.getSnapshot().ended.some(({ accepted }) => accepted !== undefined));
+    pending.close();
+    page.close();
+    const later = await world.open();
+    const place = JSON.stringify(['holdfast', world.name, 'accepted', 'ann']);
+    expect(later.realm.localStorage.getItem(place)).toContain('srv-1');
+    const again = watch(world, later, { mayKeep: false });
+    await again.until(() => again.pending.getSnapshot().owner === 'ann');
+    expect(later.realm.localStorage.getItem(place)).toBeNull();
   });
 
   it('[D43, W32] nothing of it is kept for whoever signs in next', async () => {

@@ -5,6 +5,7 @@ import { SENTENCES, watchPending } from 'holdfast/reactions';
 import { definition } from '../definition/outbox.ts';
 import type { Account } from './account.ts';
 import { announce } from './announcer.tsx';
+import { encryptionChoice } from './device-choice.ts';
 import { explainLines } from './explain-lines.ts';
 import { offlineSwitch } from './lab-switch.ts';
 import { openServerCopy } from './server-copy.ts';
@@ -32,6 +33,7 @@ export async function connectSession(account: Account): Promise<Session> {
         }
       }
     },
+    mayKeep: () => !encryptionChoice.getSnapshot(),
     tell: ({ type, ids }) => announce(SENTENCES[type](ids.length), type === 'announce' ? 'good' : 'bad'),
   });
   const changes = watchChanges(pending, copy);

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { addWords } from '../../../client/add-words.ts';
-import { isJson, toText } from '../../../client/inspector/as-json.ts';
+import { toText } from '../../../client/inspector/as-json.ts';
 import { factsOf, titleOf } from '../../../client/inspector/describe-row.ts';
 import { claimOf, reasonOf, rowFacts } from '../../../client/inspector/explain-row.ts';
 import { createFormat } from '../../../client/inspector/format.ts';
 import { ROW_ENGLISH } from '../../../client/inspector/row-words.ts';
 import { judge } from '../../../client/inspector/verdict.ts';
 import { ENGLISH } from '../../../client/inspector/words.ts';
+import { isJson } from '../../../client/is-json.ts';
 import type { ViewSnapshot } from '../../../client/view-snapshot.ts';
 import type { ExplainedRow } from '../../../shared/answers.ts';
 import { NO_COUNTS } from '../../support/fake-engine.ts';
