@@ -67,12 +67,16 @@ export function WeekStrip({ day, today, plans, countOf, onPick }: WeekStripProps
                 type="button"
                 class={`week-day${one === today ? ' is-today' : ''}`}
                 aria-current={one === day ? 'date' : undefined}
-                aria-label={words.join(', ')}
                 onClick={() => onPick(one)}
               >
-                <span class="week-name">{formatWeekday(one)}</span>
-                <span class="week-number">{formatDayOfMonth(one)}</span>
-                <span class="week-dots">
+                <span class="visually-hidden">{words.join(', ')}</span>
+                <span class="week-name" aria-hidden="true">
+                  {formatWeekday(one)}
+                </span>
+                <span class="week-number" aria-hidden="true">
+                  {formatDayOfMonth(one)}
+                </span>
+                <span class="week-dots" aria-hidden="true">
                   {DOTS.slice(0, count).map((dot) => (
                     <i key={dot} />
                   ))}
