@@ -18,6 +18,7 @@ const alias = {
   'holdfast/reactions': join(root, 'client/reactions.ts'),
   'holdfast/inspector': join(root, 'client/inspector/index.ts'),
   'holdfast/badge': join(root, 'client/app-badge.ts'),
+  'holdfast/encryption': join(root, 'sw/encryption/index.ts'),
 };
 
 /** Files that are not part of the shell: the worker itself, and what only developers read. */
