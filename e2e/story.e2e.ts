@@ -18,7 +18,11 @@ describe('the story', () => {
   });
 
   it('[V8, W12] a workout, the server stopped, two more and an edit, the tab closed, the server back: all of it there, once', async () => {
-    const first = demoPage(await chromium.openPage(demo.url));
+    const desk = { width: 1280, height: 900 };
+    const tab = await chromium.browser.newPage();
+    await tab.setViewport(desk);
+    await tab.goto(demo.url);
+    const first = demoPage(tab);
     await first.signIn('Ada');
     await first.log({ exercise: 'Squat', weightKg: 60, sets: 5, reps: 5 });
     await first.whenHeadline('All saved');

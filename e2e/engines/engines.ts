@@ -1,12 +1,10 @@
-/** The engines, and what was measured of each: what one has not got is asserted, not passed over. */
+/** The engines beside Chromium, and what was measured of each: what one has not got is asserted, not passed over. */
 import type { Triggers } from '../../shared/protocol.ts';
 import type { EngineBrowser, LastingBrowser } from '../support/engine.ts';
 import { missingEngine } from '../support/find-browser.ts';
-import { type Chromium, launchChromium } from '../support/launch-chromium.ts';
 import { launchFirefox } from '../support/launch-firefox.ts';
 import { launchMiniBrowser } from '../support/launch-mini-browser.ts';
 import { launchWebKit } from '../support/launch-webkit.ts';
-import { puppeteerTab } from '../support/puppeteer-tab.ts';
 
 export interface Engine {
   readonly name: string;
@@ -19,6 +17,8 @@ export interface Engine {
   launchLasting(): Promise<LastingBrowser>;
   /** Its driver switches a page's network off and on. */
   readonly switchesNetwork: boolean;
+  /** Whether a page that is left is kept in memory each time, with nothing waiting and nobody else there. */
+  readonly keepsPages: 'always' | 'at times';
   /** What the live view says of Background Sync. */
   readonly sync: Triggers['sync'];
   /** What a page finds. */
@@ -42,46 +42,6 @@ const NEITHER = {
   BroadcastChannel: true,
 } as const;
 
-async function launchWithoutSync(): Promise<EngineBrowser> {
-  const chromium = await launchChromium({ keepPages: true });
-  const session = await chromium.browser.target().createCDPSession();
-  const permission = { name: 'background-sync' };
-  await session.send('Browser.setPermission', { permission, setting: 'denied' });
-  return {
-    version: await chromium.browser.version(),
-    openTab: async (url) => puppeteerTab(await chromium.openPage(url)),
-    close: chromium.close,
-  };
-}
-
-/** Without Background Sync, which is judged by suites of its own: here the other triggers have to do without it. */
-export const chromium: Engine = {
-  name: 'Chromium',
-  missing: undefined,
-  launch: launchWithoutSync,
-  async launchLasting() {
-    const lasting = (browser: Chromium): LastingBrowser => ({
-      async open(url) {
-        await browser.openPage(url);
-      },
-      kill: browser.kill,
-      relaunch: async () => lasting(await browser.relaunch()),
-      close: browser.close,
-    });
-    return lasting(await launchChromium());
-  },
-  switchesNetwork: true,
-  sync: 'refused',
-  has: {
-    ...NEITHER,
-    SyncManager: true,
-    PeriodicSyncManager: true,
-    storageBuckets: true,
-    storage: true,
-    setAppBadge: true,
-  },
-};
-
 export const firefox: Engine = {
   name: 'Firefox',
   get missing() {
@@ -92,6 +52,7 @@ export const firefox: Engine = {
   launchHasty: () => launchFirefox({ workerIdleMs: 1_000 }),
   launchLasting: launchFirefox,
   switchesNetwork: true,
+  keepsPages: 'at times',
   sync: 'missing',
   has: { ...NEITHER, storage: true },
 };
@@ -106,6 +67,7 @@ export const webkit: Engine = {
   // A driver's profile is in memory; without a driver it is on the disk.
   launchLasting: launchMiniBrowser,
   switchesNetwork: false,
+  keepsPages: 'always',
   sync: 'missing',
   has: { ...NEITHER, storage: false },
 };

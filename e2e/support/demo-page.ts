@@ -64,6 +64,8 @@ export function demoPage(page: Page): DemoPage {
       const value = values[name];
       if (value !== undefined) await page.locator(`${form} [name=${name}]`).fill(String(value));
     }
+    // As a person does where the bar at the bottom of a small window lies over the button.
+    await page.$eval(`${form} button[type=submit]`, (button) => button.scrollIntoView({ block: 'center' }));
     await page.locator(`${form} button[type=submit]`).click();
   }
 
