@@ -154,9 +154,11 @@ export function watchPending(
   };
 
   const take = (outcomes: readonly Outcome[]): void => {
+    // Once for all of them: a drain of a long queue brings many.
+    const present = new Map(rows.map((row) => [row.id, row]));
     const made = outcomes.flatMap((outcome): EndedChange[] => {
       const { id } = outcome.row;
-      const row = leaving.get(id)?.row ?? rows.find((one) => one.id === id) ?? noted.get(id);
+      const row = leaving.get(id)?.row ?? present.get(id) ?? noted.get(id);
       if (outcome.type !== 'committed' || !row) return [];
       const { target, revision } = outcome.receipt;
       const isDeletion = row.kind === 'delete' || row.kind === 'remove';

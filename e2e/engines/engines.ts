@@ -1,5 +1,4 @@
 /** The engines beside Chromium, and what was measured of each: what one has not got is asserted, not passed over. */
-import type { Triggers } from '../../shared/protocol.ts';
 import type { EngineBrowser, LastingBrowser } from '../support/engine.ts';
 import { missingEngine } from '../support/find-browser.ts';
 import { launchFirefox } from '../support/launch-firefox.ts';
@@ -11,16 +10,14 @@ export interface Engine {
   /** Why it cannot run here, in one line. */
   readonly missing: string | undefined;
   launch(): Promise<EngineBrowser>;
-  /** With workers that are ended soon after the last tab is closed; absent where that takes longer than a test may. */
-  readonly launchHasty?: (() => Promise<EngineBrowser>) | undefined;
+  /** With workers that are ended soon after the last tab is closed, where that takes longer than a test may. */
+  launchHasty(): Promise<EngineBrowser>;
   /** Its pages act by themselves (`beside.ts`), since not every engine has a driver that keeps the profile. */
   launchLasting(): Promise<LastingBrowser>;
   /** Its driver switches a page's network off and on. */
   readonly switchesNetwork: boolean;
   /** Whether a page that is left is kept in memory each time, with nothing waiting and nobody else there. */
   readonly keepsPages: 'always' | 'at times';
-  /** What the live view says of Background Sync. */
-  readonly sync: Triggers['sync'];
   /** What a page finds. */
   readonly has: {
     readonly SyncManager: boolean;
@@ -53,7 +50,6 @@ export const firefox: Engine = {
   launchLasting: launchFirefox,
   switchesNetwork: true,
   keepsPages: 'at times',
-  sync: 'missing',
   has: { ...NEITHER, storage: true },
 };
 
@@ -68,6 +64,5 @@ export const webkit: Engine = {
   launchLasting: launchMiniBrowser,
   switchesNetwork: false,
   keepsPages: 'always',
-  sync: 'missing',
   has: { ...NEITHER, storage: false },
 };
