@@ -189,6 +189,9 @@ describe('a body that cannot be decrypted', () => {
     cutOff();
     const bad = await device.create({ note: unlikely() });
     const good = await device.create({ note: unlikely() });
+    // No attempt is under way that has read its body already.
+    await device.page.evaluate(() => globalThis.outboxApp.outbox.pause());
+    await device.whenView({ progress: { running: false }, counts: { queued: 2, sending: 0 } });
     // The good one's content under the bad one's name.
     await device.page.evaluate(
       async (from, to) => {
@@ -209,6 +212,7 @@ describe('a body that cannot be decrypted', () => {
       bad,
     );
     reconnect();
+    await device.page.evaluate(() => globalThis.outboxApp.outbox.resume());
     expect(await device.settled(good)).toMatchObject({ type: 'uploaded' });
     await device.flush();
     const row = { id: bad, state: 'blocked', blockedCode: 'body_unreadable' };
