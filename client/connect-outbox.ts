@@ -75,12 +75,16 @@ export async function connectOutbox<const F extends Families>(
     );
   };
   const connectPage = async (cause: unknown): Promise<Outbox<F>> => {
-    if (!fallback) throw new NoHostError('No worker, and no fallback', {}, { cause });
+    if (!fallback) {
+      let message = `No worker, and no fallback: ${cause}`;
+      if (/ evalu|import/.test(message)) message += "; a module? registration: { type: 'module' }";
+      throw new NoHostError(message, {}, { cause });
+    }
     const { createPageHost } = await import('./page-host.ts');
     return await connect(createPageHost(definition, name, await fallback()));
   };
 
-  const outbox = await (worker === 'page' ? connectPage(undefined) : connectWorker().catch(connectPage));
+  const outbox = await (worker === 'page' ? connectPage(worker) : connectWorker().catch(connectPage));
   if (owner !== undefined)
     await outbox.signIn(owner).catch((error: unknown) => {
       if (facts?.epoch) throw error;

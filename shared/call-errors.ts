@@ -6,7 +6,7 @@ export type ErrorData = Readonly<Record<string, unknown>>;
 
 export abstract class HoldfastError extends Error {
   abstract readonly code: string;
-  /** What helps, as the base classes below say it. */
+  /** What helps, as the base classes say it. */
   readonly cure: Cure = 'none';
   readonly data: ErrorData;
 
@@ -24,19 +24,14 @@ export abstract class HoldfastError extends Error {
    * this module. So a page that tells none of them apart carries none of the classes.
    */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    if (typeof value !== 'object' || value === null || !('code' in value) || !('cure' in value)) return false;
+    const { code, cure } = Object(value);
     // biome-ignore lint/complexity/noThisInStatic: the class that is asked about may be any below this one
     const mine: HoldfastError = Reflect.construct(this, ['']);
-    return (mine.code ?? value.code) === value.code && (mine.cure === 'none' || mine.cure === value.cure);
+    return !!code && !!cure && (mine.code ?? code) === code && (mine.cure === 'none' || mine.cure === cure);
   }
 }
 
 export type Cure = 'bad_input' | 'refused' | 'try_again' | 'none';
-
-/** The call is wrong; nothing was stored; the same call will fail again. */
-export abstract class BadInputError extends HoldfastError {
-  override readonly cure = 'bad_input';
-}
 
 /** The command is well formed but what is stored forbids it; nothing changed. */
 export abstract class RefusedError extends HoldfastError {

@@ -98,5 +98,5 @@ export function decodeError(wire: unknown): unknown {
 }
 
 function isWireError(wire: unknown): wire is WireError {
-  return typeof wire === 'object' && wire !== null && 'isError' in wire;
+  return 'isError' in Object(wire);
 }

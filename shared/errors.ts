@@ -3,9 +3,14 @@
  * crosses the line between page and worker as what it is. `name` is made from the code, because minifiers rename
  * classes: `quota` is `QuotaError`.
  */
-import { BadInputError, HoldfastError, RefusedError, TryAgainError } from './call-errors.ts';
+import { HoldfastError, RefusedError, TryAgainError } from './call-errors.ts';
 
 export * from './call-errors.ts';
+
+/** The call is wrong; nothing was stored; the same call will fail again. */
+export abstract class BadInputError extends HoldfastError {
+  override readonly cure = 'bad_input';
+}
 
 /** Names the path of the first thing that is wrong with a command (R46). */
 export class InvalidCommandError extends BadInputError {

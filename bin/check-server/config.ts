@@ -26,8 +26,8 @@ export interface CheckConfig {
   readonly create: CommandConfig & { readonly otherBody: unknown };
   readonly update: CommandConfig;
   readonly delete: CommandConfig;
-  /** Where one resource is read. */
-  readonly read: string;
+  /** Where one resource is read. Without it lost edits and what came back from a delete show less surely. */
+  readonly read?: string | undefined;
   /** Where resources are counted: `items` names the array, a dotted path. Without it doubles show less surely. */
   readonly list?: { readonly url: string; readonly items: string } | undefined;
   /** Receipt look-up, with `{id}`. */
@@ -127,8 +127,8 @@ export function readConfig(value: unknown): CheckConfig {
     create: { ...command(create, 'create'), otherBody: create['otherBody'] },
     update: command(root['update'], 'update'),
     delete: command(root['delete'], 'delete'),
-    read: text(root, 'read'),
     receipts: text(root, 'receipts'),
+    ...(root['read'] === undefined ? {} : { read: text(root, 'read') }),
     ...(list === undefined ? {} : { list: readList(list) }),
     ...(batch === undefined ? {} : { batch: text(root, 'batch') }),
     ...(document === undefined ? {} : { document: readDocument(document) }),
@@ -160,7 +160,13 @@ function account(value: unknown, name: string): AccountConfig {
     const entries = Object.keys(headers).map((header) => [header, text(headers, header, `${name}.headers.`)]);
     return { owner, headers: Object.fromEntries(entries) };
   }
-  const signIn = object(root['signIn'], `${name}.signIn (or ${name}.headers)`);
+  if (root['signIn'] === undefined)
+    throw new ConfigError(
+      `"${name}" has neither "headers" nor "signIn". Give the headers that go with each of its requests, such as ` +
+        '{"authorization": "Bearer …"}, {} for none; or a sign-in that answers with a token: ' +
+        '{"url": "/api/session", "body": {…}, "token": "token"}',
+    );
+  const signIn = object(root['signIn'], `${name}.signIn`);
   return {
     owner,
     signIn: {

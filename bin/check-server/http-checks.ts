@@ -2,15 +2,15 @@
 import type { Check } from './check.ts';
 import type { CheckConfig } from './config.ts';
 import { broken, isSuccess, problemOf, receiptOf, sameReceipt } from './judge.ts';
-import { createOne } from './ledger-checks.ts';
+import { createOne, readOne } from './ledger-checks.ts';
 import { describeSeen, type Probe, type ProbeCommand, type Seen } from './probe.ts';
 
 const noSuchReceipt = (answer: Seen) => problemOf(answer, [404], 'no_such_receipt');
 
-async function readText(probe: Probe, target: string): Promise<string> {
-  const answer = await probe.get(probe.config.read.replaceAll('{target}', encodeURIComponent(target)));
-  if (!isSuccess(answer)) broken(`reading the resource answered ${describeSeen(answer)}`);
-  return answer.text;
+async function readText(probe: Probe, target: string): Promise<string | undefined> {
+  const answer = await readOne(probe, target);
+  if (answer && !isSuccess(answer)) broken(`reading the resource answered ${describeSeen(answer)}`);
+  return answer?.text;
 }
 
 export const httpChecks: readonly Check[] = [
@@ -38,6 +38,34 @@ export const httpChecks: readonly Check[] = [
           );
       }
       if ((await readText(probe, target)) !== before) broken('a refused command changed the resource');
+      const fits = probe.command(config.update, { target, expectedRevision: now });
+      receiptOf(fits, await probe.send(fits), target);
+    },
+  },
+  {
+    name: 'read',
+    clause: 'V3',
+    title: 'a resource can be read, and says its revision',
+    weight: 'should',
+    missing: ({ config }) =>
+      config.read === undefined
+        ? 'no "read" in the configuration. A conflict is then settled without what the server has now, and it was ' +
+          'not seen whether a refused change left the resource alone'
+        : undefined,
+    advice:
+      'Answer GET of one resource with ETag: "<revision>" or a member "revision". Who resolves a conflict, your ' +
+      "resolver or a person, sees the server's version by it, and resends at that revision.",
+    run: async (probe) => {
+      const { receipt, target } = await createOne(probe);
+      const answer = await readOne(probe, target);
+      if (!answer || !isSuccess(answer))
+        return broken(`reading the resource answered ${answer ? describeSeen(answer) : 'nothing'}`);
+      const etag = answer.headers.get('etag');
+      const revision = answer.json?.['revision'];
+      if (etag !== `"${receipt.revision}"` && revision !== receipt.revision)
+        broken(
+          `at revision ${receipt.revision} ETag is ${etag ?? 'missing'} and "revision" ${revision ?? 'missing'}`,
+        );
     },
   },
   {

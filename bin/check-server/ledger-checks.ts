@@ -2,7 +2,7 @@
 import type { Receipt } from '../../shared/receipt.ts';
 import type { Check } from './check.ts';
 import { broken, isSuccess, problemOf, receiptOf, sameReceipt } from './judge.ts';
-import { describeSeen, type Probe, type ProbeCommand } from './probe.ts';
+import { describeSeen, type Probe, type ProbeCommand, type Seen } from './probe.ts';
 
 const SAME_TRANSACTION =
   'Write the key into a ledger with a unique (owner, key) in the transaction of the change itself, before the ' +
@@ -17,6 +17,12 @@ export async function createOne(
   const command = probe.command(probe.config.create);
   const receipt = receiptOf(command, await probe.send(command));
   return { command, receipt, target: receipt.target };
+}
+
+/** The resource as it is read now; `undefined` where the configuration names no way to read it. */
+export async function readOne(probe: Probe, target: string): Promise<Seen | undefined> {
+  const { read } = probe.config;
+  return read === undefined ? undefined : probe.get(read.replaceAll('{target}', encodeURIComponent(target)));
 }
 
 /** Runs `work` and demands that the list grew by `wanted`, where there is a list. */
@@ -161,8 +167,8 @@ export const ledgerChecks: readonly Check[] = [
         receiptOf(remove, await probe.send(remove), target);
         sameReceipt(command, receipt, await probe.send(command));
         sameReceipt(update, updated, await probe.send(update));
-        const now = await probe.get(config.read.replaceAll('{target}', encodeURIComponent(target)));
-        if (isSuccess(now)) broken(`the deleted resource is there again: ${describeSeen(now)}`);
+        const now = await readOne(probe, target);
+        if (now && isSuccess(now)) broken(`the deleted resource is there again: ${describeSeen(now)}`);
       });
     },
   },

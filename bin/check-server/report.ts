@@ -11,7 +11,7 @@ export function describeResults(url: string, results: readonly CheckResult[]): s
         lines.push(`  ✓ ${clause}  ${title}`);
         break;
       case 'not_offered':
-        lines.push(`  – ${clause}  ${title}`, `        not offered: ${end.why}`);
+        lines.push(`  – ${clause}  ${title}`, ...wrap(`not offered: ${end.why}`));
         break;
       case 'broken':
         lines.push(`  ${weight === 'must' ? '✗' : '!'} ${clause}  ${title}`);

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { Database } from './database/database.ts';
 import { openPglite } from './database/pglite-database.ts';
 import { openPostgres } from './database/postgres-database.ts';
+import { checkPort, PortError } from './http/check-port.ts';
 import { createReferenceServer } from './reference-server.ts';
 
 const { env } = process;
@@ -18,13 +19,21 @@ async function openDatabase(): Promise<Database> {
   return url ? openPostgres({ url }) : openPglite({ dataDir: env['DATA_DIR'] });
 }
 
+const port = Number(env['PORT'] ?? 8080);
+const host = env['HOST'] ?? '127.0.0.1';
+// Before the database: a second server must not open the embedded one of the first.
+await checkPort(port, host).catch((error: unknown) => {
+  if (!(error instanceof PortError)) throw error;
+  console.error(error.message);
+  process.exit(1);
+});
 const database = await openDatabase();
 const ledgerDays = Number(env['LEDGER_DAYS'] ?? 0);
 const server = await createReferenceServer({
   database,
   staticDir: env['STATIC_DIR'] ?? fileURLToPath(new URL('../workout-log/', import.meta.url)),
-  port: Number(env['PORT'] ?? 8080),
-  host: env['HOST'] ?? '127.0.0.1',
+  port,
+  host,
   faults: env['NODE_ENV'] !== 'production',
   retention: ledgerDays > 0 ? { ledgerDays } : undefined,
   crash: env['ALLOW_CRASH'] === '1' ? crash : undefined,

@@ -1,4 +1,5 @@
 /** The conformance kit: the reference server keeps the contract, and every way to break it is noticed. */
+import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -61,15 +62,39 @@ describe('check-server', { timeout: 60_000 }, () => {
   });
 
   it('[V7] counts what a server does not offer neither for nor against it', async () => {
-    const { batch: _, document: __, list: ___, ...config } = DEFAULT_CONFIG;
+    const { batch: _, document: __, list: ___, read: ____, ...config } = DEFAULT_CONFIG;
     const results = await runChecks(server.url, config);
     expect(
       results.filter((one) => one.end.type !== 'holds').map(({ name, end }) => [name, end.type]),
     ).toEqual([
+      ['read', 'not_offered'],
       ['document', 'not_offered'],
       ['batch', 'not_offered'],
     ]);
-    expect(describeResults(server.url, results)).toContain('not offered: no "batch" in the configuration');
+    const text = describeResults(server.url, results);
+    expect(text).toContain('not offered: no "batch" in the configuration');
+    expect(text).toContain('not offered: no "read" in the configuration. A conflict is then settled without');
+  });
+
+  it('[V3] without a way to read, still sees that a refused change used up the revision', async () => {
+    const { read: _, ...config } = DEFAULT_CONFIG;
+    const careless = await createReferenceServer({
+      database,
+      // Refuses, and applies it all the same.
+      intercept: async (request, next) => {
+        const answer = await next(request);
+        if (answer.status === 412 && request.method === 'PATCH')
+          await next({
+            ...request,
+            headers: { ...request.headers, 'if-match': undefined, 'idempotency-key': randomUUID() },
+          });
+        return answer;
+      },
+      report: () => undefined,
+    });
+    const [result] = await runChecks(careless.url, config, only('revision-conflict'));
+    await careless.close();
+    expect(result?.end).toMatchObject({ type: 'broken' });
   });
 
   it('[V4] tells an engineer what it saw and what to do, and what the verdict is', async () => {
@@ -110,6 +135,18 @@ describe('check-server', { timeout: 60_000 }, () => {
   ])('[V4] names what a configuration lacks: $without', ({ without, message }) => {
     const config = Object.fromEntries(Object.entries(DEFAULT_CONFIG).filter(([name]) => name !== without));
     expect(() => readConfig(config)).toThrow(new ConfigError(message));
+  });
+
+  it('[V4] says how an account without credentials is given some', () => {
+    const [, grace] = DEFAULT_CONFIG.accounts;
+    const lacking = { ...DEFAULT_CONFIG, accounts: [{ owner: 'ada' }, grace] };
+    expect(() => readConfig(lacking)).toThrow(
+      /^"accounts\[0\]" has neither "headers" nor "signIn"\. .*\{\} for none; .*"token": "token"/,
+    );
+    const half = { ...DEFAULT_CONFIG, accounts: [{ owner: 'ada', signIn: { url: '/s', body: {} } }, grace] };
+    expect(() => readConfig(half)).toThrow('"accounts[0].signIn.token" is not a text');
+    const open = { ...DEFAULT_CONFIG, accounts: [{ owner: 'ada', headers: {} }, grace] };
+    expect(readConfig(open).accounts[0]).toEqual({ owner: 'ada', headers: {} });
   });
 
   it('[V4] reads its own default configuration back, and refuses what it does not know', () => {

@@ -143,6 +143,16 @@ export const DEFECTS: readonly Defect[] = [
     },
   },
   {
+    check: 'read',
+    what: 'reads a resource without its revision',
+    create: () => async (request, next) => {
+      const answer = await next(request);
+      if (request.method !== 'GET' || !isJsonObject(answer.json)) return answer;
+      const { revision: _, ...json } = answer.json;
+      return { ...answer, headers: {}, json };
+    },
+  },
+  {
     check: 'look-up',
     what: 'tells a receipt once',
     create: () => {

@@ -1,5 +1,6 @@
 /** The reference server as processes of its own, for what only several processes or a killed one can show. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +11,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export interface ServerBundle {
   /** Resolves when the server listens. It is killed, not asked, by `kill`. */
   start(env: Readonly<Record<string, string>>): Promise<ServerProcess>;
+  /** For a server that is expected to end by itself: its exit code and what it said on stderr. */
+  fail(env: Readonly<Record<string, string>>): Promise<{ readonly code: number; readonly said: string }>;
   remove(): void;
 }
 
@@ -34,6 +37,7 @@ export async function bundleServer(): Promise<ServerBundle> {
   cpSync(`${ROOT}examples/server/migrations`, `${directory}/migrations`, { recursive: true });
   return {
     start: (env) => start(`${directory}/main.js`, env),
+    fail: (env) => fail(`${directory}/main.js`, env),
     remove: () => rmSync(directory, { recursive: true, force: true }),
   };
 }
@@ -54,6 +58,19 @@ async function start(file: string, env: Readonly<Record<string, string>>): Promi
       await ended;
     },
   };
+}
+
+async function fail(file: string, env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [file], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  let said = '';
+  child.stderr?.on('data', (chunk) => {
+    said += chunk;
+  });
+  const [code] = await once(child, 'close');
+  return { code: Number(code), said };
 }
 
 async function announcedUrl(child: ChildProcess, ended: Promise<string | number>): Promise<string> {
