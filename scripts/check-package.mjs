@@ -3,6 +3,7 @@
 // imports every entry that Node can import. Needs no network.
 import { execFileSync } from 'node:child_process';
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -20,11 +21,6 @@ const place = mkdtempSync(join(root, '.tmp/consumer-'));
 const installed = join(place, 'node_modules/holdfast');
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const entries = Object.keys(manifest.exports).map((path) => path.slice(2));
-
-/** What the examples take for granted. */
-const SURROUNDINGS = `declare const user: { id: string };
-declare function show(revision: number): void;
-export {};`;
 
 /** An entry is for one realm; whoever imports the worker's has no DOM, and the other way round. */
 const PROJECTS = [
@@ -74,10 +70,26 @@ function writeExamples() {
       return [...text.matchAll(/```tsx?\n\/\/ (\S+\.tsx?)[^\n]*\n([\s\S]*?)```/g)].map(([, name, code]) => {
         const file = join('examples', page.replace(/\.md$/, ''), name);
         mkdirSync(dirname(join(place, file)), { recursive: true });
-        writeFileSync(join(place, file), `${code}\n${SURROUNDINGS}`);
+        // As a reader pastes it: nothing is declared that stands in no block of the page.
+        writeFileSync(join(place, file), `${code}\nexport {};`);
         return file;
       });
     });
+}
+
+/** There is no site that a relative link could mean besides what was packed. */
+function findDeadLinks() {
+  const pages = readdirSync(installed, { recursive: true }).filter((name) => name.endsWith('.md'));
+  return pages.flatMap((page) =>
+    [
+      ...readFileSync(join(installed, page), 'utf8')
+        .replace(/^```.*?^```$|`[^`\n]*`/gms, '')
+        .matchAll(/\]\((?![a-z]+:)([^)#\s]+)[^)\s]*\)/g),
+    ]
+      .map(([, link]) => join(dirname(page), link))
+      .filter((path) => !existsSync(join(installed, path)))
+      .map((path) => `${page} links to ${path}, which is not in the package`),
+  );
 }
 
 function compile(name, lib, files) {
@@ -113,6 +125,10 @@ try {
 
   mkdirSync(installed, { recursive: true });
   execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
+  const dead = findDeadLinks();
+  if (dead.length > 0) throw new Error(dead.join('\n'));
+  console.log('ok   links of the pages');
+
   const peers = ['valibot', 'react', '@types/react', 'csstype', 'vue', '@vue'];
   mkdirSync(join(place, 'node_modules/@types'));
   for (const name of [...Object.keys(manifest.dependencies ?? {}), ...peers]) {
