@@ -57,6 +57,7 @@ export function createPageHost<F extends Families>(
     start,
     ownerChanged: (active, discarded) => tell({ type: 'active', active, discarded }),
     credentials: NOTHING_HANDED_OVER,
+    areCopies: false,
   });
   return {
     // Nothing lies between: the engine's own limits end every call, and a page that ends takes its calls with it.

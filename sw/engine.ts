@@ -26,6 +26,7 @@ import type {
 } from '../shared/outcome.ts';
 import type { Row } from '../shared/row.ts';
 import type { SnapshotOffer, SnapshotPage } from '../shared/snapshot.ts';
+import type { EnqueueOptions } from './outbox/outbox-calls.ts';
 import type { CommitReason } from './outbox/row-store.ts';
 
 export type { DrainProgress, Enqueued, ExplainedRow, ExportedOutbox, FlushCause, SignOutPolicy };
@@ -51,7 +52,7 @@ export interface Engine {
   readonly host: string;
   /** Whether this host holds the lock of its id (C6); until that is known it claims nothing. */
   readonly locked: Promise<boolean>;
-  enqueue(command: CommandInput, options?: { readonly deadlineAt?: number }): Promise<Enqueued>;
+  enqueue(command: CommandInput, options?: EnqueueOptions): Promise<Enqueued>;
   /** Withdraws a clean row by id; one whose result is unknown refuses (R35). An unknown id is remembered. */
   cancel(owner: string, id: string): Promise<Cancelled>;
   /** Gives up a blocked row and says what went with it. */

@@ -191,6 +191,7 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
     start,
     ownerChanged: (active, discarded) => tell({ type: 'active', active, discarded }),
     credentials: deps.credentials,
+    areCopies: true,
   });
   const endpoint = createMessageEndpoint(api, {
     origin: realm.location.origin,

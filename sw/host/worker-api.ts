@@ -30,6 +30,8 @@ export interface WorkerApiDeps {
   /** Tells pages that another owner is active now, or that an owner's rows were discarded. */
   readonly ownerChanged: (active: string | undefined, discarded?: string) => void;
   readonly credentials: HandedOver;
+  /** Commands come by message, so that what they hold is nobody else's. */
+  readonly areCopies: boolean;
 }
 
 /** A call is answered within this, so that a page's deadline means something; a longer flush is asked again. */
@@ -116,7 +118,7 @@ export function createWorkerApi(deps: WorkerApiDeps): WorkerApi {
           limit: MAX_COMMAND_LENGTH,
         });
       }
-      return engine.enqueue(command, { deadlineAt: clock.now() + deadlineMs });
+      return engine.enqueue(command, { deadlineAt: clock.now() + deadlineMs, isOwn: deps.areCopies });
     }),
     cancel: own((owner, id: string) => engine.cancel(owner, id)),
     discard: own((owner, id: string) => engine.discard(owner, id)),

@@ -40,7 +40,7 @@ export async function compareWitness(
       lacking.map((bodyId, i) => [bodyId, read[i]]),
     );
     const views = rows.map((row, i) => ({
-      note: { owner: row.owner, id: row.id, g: generation, was: undefined },
+      note: { owner: row.owner, id: row.id, g: generation },
       row,
       fingerprint: fingerprints[i],
       body: bodies.get(row.bodyId),

@@ -3,7 +3,9 @@
  * written beside the work and read only to recover. It knows rows as values; it knows no server and no page.
  */
 
-export type TombstoneReason = 'uploaded' | 'replaced' | 'dropped' | 'recovered' | 'deleted' | 'repair';
+import type { GoneReason } from '../outbox/row-store.ts';
+
+export type TombstoneReason = GoneReason | 'recovered' | 'repair';
 
 export interface Tombstone {
   readonly owner: string;

@@ -9,6 +9,7 @@ import type { Clock, Timers } from '../environment.ts';
 import { type BodyRead, type Commit, type CommitResult, FACTS, type RowStore } from '../outbox/row-store.ts';
 import type { Ledger, LedgerBatch, Manifest, NamedTombstone } from './ledger.ts';
 import { type MirrorView, planMirrorWrite, type UnmirroredNote } from './plan-mirror-write.ts';
+import { type NoteRecord, planSlice, readRecord } from './plan-slice.ts';
 
 export interface MirrorOptions {
   /** This bundle's release, for the manifest. */
@@ -58,6 +59,8 @@ export interface MirrorDeps {
 const PROBE_EVERY_MS = 30_000;
 const PENDING_AT_START = 1_000;
 const MANIFEST_IDS = 1_000;
+/** Of a row that is sent soon after it was stored, the acceptance is among them, and spares mirroring it before. */
+const RECORDS_AHEAD = 64;
 const BODY_CACHE_BYTES = 4_000_000;
 const DAY_MS = 86_400_000;
 const TOMBSTONE_DAYS = 30;
@@ -212,82 +215,71 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     }
   }
 
-  async function readNotes(limit: number): Promise<readonly UnmirroredNote[]> {
-    const facts = await store.readFacts([UNMIRRORED], limit);
-    return facts.flatMap(({ name: [, owner, id], value }) =>
-      owner !== undefined && id !== undefined ? [noteOf(owner, id, value)] : [],
-    );
-  }
-
   async function view(notes: readonly UnmirroredNote[]): Promise<readonly MirrorView[] | undefined> {
     const rows = await store.findRows(notes.map(({ id }) => id));
-    const fingerprints = await guarded(stepLimitMs, () => ledger.findFingerprints(notes));
-    if (fingerprints === undefined) return undefined;
-    const bodyIdOf = (i: number): string | undefined => {
-      const row = rows[i];
-      const needed = row?.bodyId !== undefined && fingerprints.value[i] === undefined;
-      return needed && (row.bodySize ?? 0) <= maxBodyBytes ? row.bodyId : undefined;
-    };
-    const bodies = new Map<string, BodyRead>();
-    const unread: string[] = [];
-    notes.forEach((_, i) => {
-      const bodyId = bodyIdOf(i);
-      if (bodyId === undefined) return;
-      const recent = recentBodies.get(bodyId);
-      if (recent === undefined) unread.push(bodyId);
-      else bodies.set(bodyId, { type: 'body', body: recent.body });
+    // Of a row that is gone nothing is asked: what the ledger has of it goes as well.
+    const living = notes.flatMap((note, i) => (rows[i] ? { note, row: rows[i] } : []));
+    const found =
+      living.length === 0
+        ? { value: [] }
+        : await guarded(stepLimitMs, () => ledger.findFingerprints(living.map(({ note }) => note)));
+    if (found === undefined) return undefined;
+    const seen = new Map(living.map(({ row }, i) => [row, found.value[i]]));
+    const needed = living.flatMap(({ row }) => {
+      const { bodyId, bodySize = 0 } = row;
+      const isNeeded = bodyId !== undefined && seen.get(row) === undefined && bodySize <= maxBodyBytes;
+      return isNeeded ? bodyId : [];
     });
+    const unread = needed.filter((bodyId) => !recentBodies.has(bodyId));
     const read = unread.length > 0 ? await store.readBodies(unread) : [];
-    read.forEach((body, i) => {
-      const bodyId = unread[i];
-      if (bodyId !== undefined) bodies.set(bodyId, body);
-    });
+    const bodies = new Map<string | undefined, BodyRead | undefined>([
+      ...needed.map((bodyId) => [bodyId, recentBody(bodyId)] as const),
+      ...unread.map((bodyId, i) => [bodyId, read[i]] as const),
+    ]);
     return notes.map((note, i) => {
-      const bodyId = bodyIdOf(i);
-      return {
-        note,
-        row: rows[i],
-        fingerprint: fingerprints.value[i],
-        body: bodyId === undefined ? undefined : bodies.get(bodyId),
-      };
+      const row = rows[i];
+      return { note, row, fingerprint: row && seen.get(row), body: bodies.get(row?.bodyId) };
     });
+  }
+
+  function recentBody(bodyId: string): BodyRead | undefined {
+    const recent = recentBodies.get(bodyId);
+    return recent && { type: 'body', body: recent.body };
   }
 
   /** One slice; answers whether more is left. */
   async function step(): Promise<boolean> {
-    const notes = await readNotes(slice + MANIFEST_IDS);
-    const now = notes.slice(0, slice);
-    if (now.length === 0) return false;
+    const limit = slice + RECORDS_AHEAD;
+    const records = (await store.readFacts([UNMIRRORED], limit)).map(readRecord);
+    const { taken, now, later } = planSlice(records, slice);
+    if (taken.length === 0) return false;
     const views = await view(now);
     if (views === undefined) return false;
     const batch = planMirrorWrite(views, { now: clock.now(), maxBodyBytes });
-    const manifests = manifestsOf(now, notes.slice(slice));
+    const manifests = manifestsOf(taken, later);
     const written = await guarded(stepLimitMs, () =>
       ledger.write({ ...batch, manifests } satisfies LedgerBatch),
     );
     if (written === undefined) return false;
     for (const { row } of views) if (row?.bodyId !== undefined) forgetBody(row.bodyId);
-    // Only notes that no later change has written again.
-    const cleared = now.map(({ owner, id, was }) => ({
-      name: FACTS.unmirrored(owner, id),
-      value: undefined,
-      was,
-    }));
-    await store.writeFacts(cleared, 'relaxed');
+    // A later change of the same rows is noted in a record of its own.
+    await store.writeFacts(
+      taken.map(({ name }) => ({ name, value: undefined })),
+      'relaxed',
+    );
     become({ setAside: false, lastStepAt: clock.now() });
-    return notes.length > slice;
+    return records.length > taken.length || records.length === limit;
   }
 
-  function manifestsOf(
-    now: readonly UnmirroredNote[],
-    later: readonly UnmirroredNote[],
-  ): readonly Manifest[] {
-    return [...new Set(now.map(({ owner }) => owner))].map((owner) => ({
+  function manifestsOf(taken: readonly NoteRecord[], later: readonly UnmirroredNote[]): readonly Manifest[] {
+    return [...new Set(taken.map(({ owner }) => owner))].map((owner) => ({
       owner,
-      generation: Math.max(...now.filter((note) => note.owner === owner).map(({ g }) => g)),
+      generation: Math.max(
+        ...taken.flatMap((record) => (record.owner === owner ? record.notes.map(({ g }) => g) : [])),
+      ),
       at: clock.now(),
       writer: options.release,
-      unmirrored: later.filter((note) => note.owner === owner).map(({ id }) => id),
+      unmirrored: later.flatMap((note) => (note.owner === owner ? note.id : [])).slice(0, MANIFEST_IDS),
     }));
   }
 
@@ -351,13 +343,8 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
   };
 }
 
-const UNMIRRORED = FACTS.unmirrored('', '')[0];
+const UNMIRRORED = FACTS.unmirrored('', 0)[0];
 const TRIMMED = ['mirror_trimmed'] as const;
-
-function noteOf(owner: string, id: string, value: unknown): UnmirroredNote {
-  const { g, gone } = (value ?? {}) as { readonly g?: number; readonly gone?: UnmirroredNote['gone'] };
-  return { owner, id, g: g ?? 0, gone, was: value };
-}
 
 /** The ids whose removal means that the server accepted them, and the ids they took over (S20). */
 export function acceptanceMarks(commit: Commit, now: number): readonly NamedTombstone[] {

@@ -3,26 +3,12 @@
  * attempt data only when it differs, and a row that is gone leaves a tombstone and nothing else.
  */
 import type { Row } from '../../shared/row.ts';
-import type { BodyRead } from '../outbox/row-store.ts';
+import type { BodyRead, UnmirroredId } from '../outbox/row-store.ts';
 import { isSealed } from '../outbox/sealed-body.ts';
-import type {
-  LedgerAttempt,
-  LedgerBatch,
-  LedgerContent,
-  LedgerRef,
-  NamedTombstone,
-  TombstoneReason,
-} from './ledger.ts';
+import type { LedgerAttempt, LedgerBatch, LedgerContent, LedgerRef, NamedTombstone } from './ledger.ts';
 
-/** A note in `meta` that a commit touched this id and the mirror has not seen it (S22). */
-export interface UnmirroredNote extends LedgerRef {
-  /** The number of the change. */
-  readonly g: number;
-  /** Set when the change removed the row. */
-  readonly gone?: TombstoneReason | undefined;
-  /** The note as stored, so that clearing it does not clear a newer one. */
-  readonly was: unknown;
-}
+/** That a commit touched this id and the mirror has not seen it (S22). */
+export interface UnmirroredNote extends LedgerRef, UnmirroredId {}
 
 const IDENTITY_FIELDS: ReadonlySet<string> = new Set([
   'format',

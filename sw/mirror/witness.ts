@@ -180,7 +180,7 @@ async function hasLostManifest(store: RowStore, ledger: Ledger): Promise<boolean
     const [{ generation }, manifest, noted] = await Promise.all([
       store.ownerFacts(owner),
       ledger.findManifest(owner),
-      store.readFacts([FACTS.unmirrored('', '')[0], owner], 1),
+      store.readFacts([FACTS.unmirrored('', 0)[0], owner], 1),
     ]);
     if (generation > 0 && manifest === undefined && noted.length === 0) return true;
   }

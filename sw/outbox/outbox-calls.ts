@@ -7,6 +7,11 @@ export interface CallOptions {
   readonly deadlineAt?: number | undefined;
 }
 
+export interface EnqueueOptions extends CallOptions {
+  /** Nobody else holds the body, as one that came by message: it need not be copied. Default false. */
+  readonly isOwn?: boolean | undefined;
+}
+
 export interface PersonChoices {
   /**
    * Withdraws a clean row (R35), with what cannot be sent without it. An id that is not known is remembered, so
@@ -39,5 +44,5 @@ export interface Outbox extends PersonChoices {
    * on disk.
    * @throws BadInputError, RefusedError (nothing changed), TryAgainError (nothing was stored), CommitUnknownError
    */
-  enqueue(input: CommandInput, options?: CallOptions): Promise<Enqueued>;
+  enqueue(input: CommandInput, options?: EnqueueOptions): Promise<Enqueued>;
 }

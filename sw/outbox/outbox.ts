@@ -46,6 +46,7 @@ export function createOutbox(deps: EnqueueDeps, { patienceMs = 10_000 }: OutboxO
   function admit(
     input: CommandInput,
     deadlineAt: number,
+    isOwn: boolean,
   ): { readonly key: Key; readonly admitted: Promise<AdmittedCommand> } {
     const { family, key, schema } = checkCommand(input, deps.families);
     const { body, target: _, under = {}, ...rest } = input;
@@ -58,7 +59,7 @@ export function createOutbox(deps: EnqueueDeps, { patienceMs = 10_000 }: OutboxO
         parents.push({ family: parent, target: typeof ref === 'object' ? ref.id : ref });
     }
     const own = { ...rest, tags: tags && [...tags], after };
-    const copy = copyBody(body);
+    const copy = isOwn ? body : copyBody(body);
     const limitMs = Math.max(1, deadlineAt - deps.clock.now());
     const fill = (given: unknown) => fillBody(family, given, parents);
     const maxBytes = family.maxBodyBytes ?? MAX_BODY_BYTES;
@@ -76,7 +77,7 @@ export function createOutbox(deps: EnqueueDeps, { patienceMs = 10_000 }: OutboxO
   return {
     async enqueue(input, options = {}) {
       const deadlineAt = deadlineOf(options);
-      const { key, admitted } = admit(input, deadlineAt);
+      const { key, admitted } = admit(input, deadlineAt, options.isOwn ?? false);
       // Its turn may come after it has failed; the failure is told then.
       admitted.catch(() => undefined);
       return inTurn(key, deadlineAt, createEnqueue(deps, admitted));

@@ -68,6 +68,18 @@ export interface FactWrite {
   readonly was?: unknown;
 }
 
+/** Why a row is gone. */
+export type GoneReason = 'uploaded' | 'replaced' | 'dropped' | 'deleted';
+
+/** A row that was written or removed and that the mirror has not looked at since. */
+export interface UnmirroredId {
+  readonly id: string;
+  /** The number of the change. */
+  readonly g: number;
+  /** Where the change removed the row. */
+  readonly gone?: GoneReason | undefined;
+}
+
 /** Always an array, never joined (R5). The first part names the fact, the second, if any, its owner. */
 export type FactName = readonly [kind: string, ...rest: string[]];
 
@@ -238,8 +250,14 @@ export const FACTS = {
   paused: (owner: string): FactName => ['paused', owner],
   /** `{ at }`: signed out with the person's word that the rows may be lost (W32); stands until the next sign-in. */
   discarded: (owner: string): FactName => ['discarded', owner],
-  /** One record per id a commit touched and the mirror has not seen (S22). */
-  /** `{ g: generation, gone?: tombstone reason }`. */
-  unmirrored: (owner: string, id: string): FactName => ['unmirrored', owner, id],
+  /**
+   * What one transaction touched of an owner's rows and the mirror has not seen (S22), `UnmirroredId[]`, under the
+   * number of its last change; in the order of the numbers.
+   */
+  unmirrored: (owner: string, generation: number): FactName => [
+    'unmirrored',
+    owner,
+    String(generation).padStart(16, '0'),
+  ],
   recovery: ['recovery'],
 } as const;

@@ -16,9 +16,11 @@ import {
   FACTS,
   type FactName,
   type FactWrite,
+  type GoneReason,
   type OwnerCounts,
   type RowDraft,
   type ToldOutcome,
+  type UnmirroredId,
 } from '../outbox/row-store.ts';
 import { sameContent, sameRows } from '../outbox/same-row.ts';
 
@@ -110,7 +112,7 @@ export interface StoreWrites {
 const NOT_AN_END: ReadonlySet<OutcomeEnd['type']> = new Set(['blocked', 'unknown', 'deferred', 'held']);
 
 /** What the mirror's tombstone will say of a removed row; without an outcome of its own, a noted receipt's end (C11). */
-const GONE_BY: Readonly<Partial<Record<OutcomeEnd['type'], string>>> = {
+const GONE_BY: Readonly<Partial<Record<OutcomeEnd['type'], GoneReason>>> = {
   already_gone: 'uploaded',
   cancelled: 'deleted',
   discarded: 'deleted',
@@ -122,7 +124,7 @@ const GONE_BY: Readonly<Partial<Record<OutcomeEnd['type'], string>>> = {
   rebased: 'replaced',
 };
 
-function goneBy(commit: Commit, id: string): string {
+function goneBy(commit: Commit, id: string): GoneReason {
   const end = commit.outcomes.find(({ outcome }) => outcome.row.id === id)?.outcome.type;
   return (end && GONE_BY[end]) ?? 'uploaded';
 }
@@ -217,6 +219,7 @@ function createWorkingState(reads: JudgeReads, { now, notesUnmirrored }: JudgeOp
   const changedOwners = new Map<string, OwnerRecord>();
   const journal = new Map<string, StoredEntry[]>();
   const newIds: IdEntry[] = [];
+  const touched = new Map<string, Map<string, UnmirroredId>>();
 
   for (const { owner, seq } of reads.taken) seqsOf(owner).add(seq);
   for (const row of reads.rows) if (!byId.has(row.id)) add(row);
@@ -319,14 +322,10 @@ function createWorkingState(reads: JudgeReads, { now, notesUnmirrored }: JudgeOp
 
     const entries = note(commit, owner.journalLast);
     for (const fact of commit.facts ?? []) setFact(fact);
-    if (notesUnmirrored) {
-      for (const { id } of after)
-        setFact({ name: FACTS.unmirrored(commit.owner, id), value: { g: generation } });
-      for (const { id } of removed)
-        setFact({
-          name: FACTS.unmirrored(commit.owner, id),
-          value: { g: generation, gone: goneBy(commit, id) },
-        });
+    if (notesUnmirrored && after.length + removed.length > 0) {
+      const noted = getOrMake(touched, commit.owner, () => new Map());
+      for (const { id } of after) noted.set(id, { id, g: generation });
+      for (const { id } of removed) noted.set(id, { id, g: generation, gone: goneBy(commit, id) });
     }
     const record: OwnerRecord = {
       ...owner,
@@ -370,12 +369,18 @@ function createWorkingState(reads: JudgeReads, { now, notesUnmirrored }: JudgeOp
         bodies: bodies.flatMap(([, body]) => body ?? []),
         journal,
         ids: newIds,
-        facts: [...changedFacts.values()],
+        facts: [...changedFacts.values(), ...[...touched].map(noteOf)],
         owners: changedOwners,
         lastSeq,
       };
     },
   };
+}
+
+/** One record for all that a transaction touched of an owner (S22): writing and clearing a note costs as much as a row. */
+function noteOf([owner, ids]: readonly [string, ReadonlyMap<string, UnmirroredId>]): FactWrite {
+  const value = [...ids.values()];
+  return { name: FACTS.unmirrored(owner, Math.max(...value.map(({ g }) => g))), value };
 }
 
 function countChange(counts: OwnerCounts, gone: readonly Row[], come: readonly Row[]): OwnerCounts {

@@ -46,6 +46,7 @@ function line(
       start: async () => undefined,
       ownerChanged: () => undefined,
       credentials: NOTHING_HANDED_OVER,
+      areCopies: true,
     });
     return { ...api, ...change(api, host, isRunning) };
   }, options);
@@ -270,6 +271,7 @@ function createWorkerApiOver(
       start: async () => undefined,
       ownerChanged: () => undefined,
       credentials: NOTHING_HANDED_OVER,
+      areCopies: true,
     }),
     ...change,
   };

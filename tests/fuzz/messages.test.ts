@@ -64,6 +64,7 @@ async function setUp() {
     start: async () => undefined,
     ownerChanged: () => undefined,
     credentials: NOTHING_HANDED_OVER,
+    areCopies: true,
   });
   const endpoint = createMessageEndpoint(api, {
     origin: ORIGIN,

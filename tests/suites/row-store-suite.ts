@@ -699,14 +699,45 @@ export function describeRowStore(name: string, open: () => Promise<OpenRowStore>
         expect(await store.readFact(FACTS.restAll)).toBeUndefined();
       });
 
-      it('[S22] every commit notes the ids it touched, each with the number of the change', async () => {
+      it('[S22] every transaction notes the ids it touched in a record of its own, each with the number of the change', async () => {
         const { store } = await open();
         const row = await stored(store);
         await one(store, commitOf([{ ...row, id: uuid(2) }], [row], { remove: [row.id] }));
-        expect(await store.readFacts(['unmirrored', 'ann'], 9)).toEqual([
-          { name: FACTS.unmirrored('ann', uuid(1)), value: { g: 2, gone: 'uploaded' } },
-          { name: FACTS.unmirrored('ann', uuid(2)), value: { g: 2 } },
+        await store.commit(
+          [3, 4].map((n) => commitOf([rowFixture({ id: uuid(n), target: { type: 'id', id: uuid(n) } })])),
+        );
+        const notes = await store.readFacts(['unmirrored', 'ann'], 9);
+        expect(notes).toEqual([
+          { name: FACTS.unmirrored('ann', 1), value: [{ id: uuid(1), g: 1 }] },
+          {
+            name: FACTS.unmirrored('ann', 2),
+            value: [
+              { id: uuid(2), g: 2 },
+              { id: uuid(1), g: 2, gone: 'uploaded' },
+            ],
+          },
+          {
+            name: FACTS.unmirrored('ann', 4),
+            value: [
+              { id: uuid(3), g: 3 },
+              { id: uuid(4), g: 4 },
+            ],
+          },
         ]);
+      });
+
+      it('[S22] the notes are read in the order of the changes, also past nine', async () => {
+        const { store } = await open();
+        for (const g of [10, 9, 100])
+          await store.writeFacts([{ name: FACTS.unmirrored('ann', g), value: [] }], 'relaxed');
+        const names = (await store.readFacts(['unmirrored'], 9)).map(({ name }) => name);
+        expect(names).toEqual([9, 10, 100].map((g) => FACTS.unmirrored('ann', g)));
+      });
+
+      it('[S22] a commit that touches no row leaves no note', async () => {
+        const { store } = await open();
+        await one(store, commitOf([], [], { facts: [{ name: FACTS.restAll, value: { at: 9 } }] }));
+        expect(await store.readFacts(['unmirrored'], 9)).toEqual([]);
       });
 
       it('[S31] a commit guarded by a fact is stale once the fact has changed, also within a batch', async () => {
@@ -730,7 +761,7 @@ export function describeRowStore(name: string, open: () => Promise<OpenRowStore>
 
       it('[S22] a fact is changed only if it is as it was seen, where that is asked', async () => {
         const { store } = await open();
-        const name = FACTS.unmirrored('ann', uuid(1));
+        const name = FACTS.restOwner('ann');
         await store.writeFacts([{ name, value: 2 }], 'relaxed');
         await store.writeFacts([{ name, value: undefined, was: 1 }], 'relaxed');
         expect(await store.readFact(name)).toBe(2);

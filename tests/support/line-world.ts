@@ -90,6 +90,7 @@ export async function createLineWorld<F extends Families>(
         ),
       ownerChanged: (active, discarded) => broadcaster.tell({ type: 'active', active, discarded }),
       credentials: NOTHING_HANDED_OVER,
+      areCopies: true,
     });
     const enqueue: typeof api.enqueue = (...args) => {
       enqueues.push(args[0].id);

@@ -27,6 +27,7 @@ function host(change: Partial<WorkerApi> = {}) {
       start: async () => undefined,
       ownerChanged: () => undefined,
       credentials: NOTHING_HANDED_OVER,
+      areCopies: true,
     }),
     ...change,
   };

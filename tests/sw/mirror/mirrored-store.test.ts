@@ -6,6 +6,7 @@ import { keyOf } from '../../../shared/row.ts';
 import { kvLedger } from '../../../sw/mirror/kv-ledger.ts';
 import type { Ledger } from '../../../sw/mirror/ledger.ts';
 import { createMirror } from '../../../sw/mirror/mirrored-store.ts';
+import { readRecord } from '../../../sw/mirror/plan-slice.ts';
 import { type Commit, FACTS } from '../../../sw/outbox/row-store.ts';
 import { createMemoryRowStore } from '../../../sw/storage/memory-row-store.ts';
 import { createManualClock } from '../../../sw/testing/manual-clock.ts';
@@ -208,6 +209,7 @@ describe('mirrored store', () => {
     await mirror.store.commit([acceptance(await storedRow(inner, 1))]);
     await mirror.settle();
     expect(spy.contents).toEqual([]);
+    expect(spy.calls).not.toContain('findFingerprints');
     expect(await kv.findTombstones([uuid(1)])).toMatchObject([{ reason: 'uploaded', generation: 2 }]);
   });
 
@@ -218,7 +220,7 @@ describe('mirrored store', () => {
     await mirror.settle();
     expect((await inner.findRows([uuid(1)]))[0]).toMatchObject({ id: uuid(1) });
     expect(await inner.readFacts(['unmirrored'], 9)).toMatchObject([
-      { name: FACTS.unmirrored('ann', uuid(1)) },
+      { name: FACTS.unmirrored('ann', 1), value: [{ id: uuid(1) }] },
     ]);
     expect(mirror.status()).toMatchObject({ setAside: true, lastError: 'QuotaExceededError' });
     spy.state.failing = false;
@@ -241,8 +243,9 @@ describe('mirrored store', () => {
       expect(result?.type).toBe('committed');
     }
     expect(spy.calls.filter((name) => name === 'markPending')).toHaveLength(marks);
-    expect((await inner.readFacts(['unmirrored'], 9)).map(({ name }) => name[2])).toEqual(
-      [1, 2, 3].map(uuid),
+    const noted = (await inner.readFacts(['unmirrored'], 9)).map(readRecord);
+    expect(new Set(noted.flatMap(({ notes }) => notes.map(({ id }) => id)))).toEqual(
+      new Set([1, 2, 3].map(uuid)),
     );
   });
 
@@ -266,7 +269,7 @@ describe('mirrored store', () => {
       { store: inner, ledger: kv, clock, timers: clock },
       { release: '1', slice: 2 },
     );
-    await inner.commit([1, 2, 3].map(enqueue));
+    for (const n of [1, 2, 3]) await inner.commit([enqueue(n)]);
     const manifests: (readonly string[])[] = [];
     const step = createMirror(
       {

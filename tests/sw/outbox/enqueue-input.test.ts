@@ -238,6 +238,20 @@ describe('what a caller does afterwards', () => {
     expect(await rows()).toHaveLength(1);
   });
 
+  it('[R1] is not copied where it came by message and nobody else holds it', async () => {
+    const seen: unknown[] = [];
+    const looking = schemaOf((value) => {
+      seen.push(value);
+      return value;
+    });
+    const { outbox, body } = await outboxFixture({ families: { workout: record({ update: looking }) } });
+    const [held, sole] = [{ v: 1 }, { v: 2 }];
+    await outbox.enqueue({ ...good, id: 'held', body: held });
+    const { row } = await outbox.enqueue({ ...good, id: 'sole', body: sole }, { isOwn: true });
+    expect(seen.map((one) => one === held || one === sole)).toEqual([false, true]);
+    expect(await body(row)).toEqual({ v: 2 });
+  });
+
   it('[R1, A72] a validator that keeps what it answered cannot change what is stored', async () => {
     const kept: { v: number }[] = [];
     const keeping = schemaOf((value) => {
