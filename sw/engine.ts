@@ -26,7 +26,6 @@ import type {
 } from '../shared/outcome.ts';
 import type { Row } from '../shared/row.ts';
 import type { SnapshotOffer, SnapshotPage } from '../shared/snapshot.ts';
-import type { EnqueueOptions } from './outbox/outbox-calls.ts';
 import type { CommitReason } from './outbox/row-store.ts';
 
 export type { DrainProgress, Enqueued, ExplainedRow, ExportedOutbox, FlushCause, SignOutPolicy };
@@ -52,7 +51,11 @@ export interface Engine {
   readonly host: string;
   /** Whether this host holds the lock of its id (C6); until that is known it claims nothing. */
   readonly locked: Promise<boolean>;
-  enqueue(command: CommandInput, options?: EnqueueOptions): Promise<Enqueued>;
+  enqueue(
+    command: CommandInput,
+    /** `isOwn`: nobody else holds the body, so that it need not be copied. */
+    options?: { readonly deadlineAt?: number; readonly isOwn?: boolean },
+  ): Promise<Enqueued>;
   /** Withdraws a clean row by id; one whose result is unknown refuses (R35). An unknown id is remembered. */
   cancel(owner: string, id: string): Promise<Cancelled>;
   /** Gives up a blocked row and says what went with it. */
