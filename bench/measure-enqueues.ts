@@ -34,6 +34,10 @@ export async function measureEnqueues(world: BenchWorld, plan: EnqueuePlan, samp
     samples.add('enqueue_cold_ms', ms / pingMs);
     samples.report('ms_enqueue_cold', 'ms', ms);
     samples.report('ms_ping_cold', 'ms', pingMs);
+    await stopWorker(outbox);
+    samples.report('ms_start_cold', 'ms', await outbox.call('pingBeside'));
+    await stopWorker(outbox);
+    samples.report('ms_open_cold', 'ms', await outbox.call('openRaw'));
   }
   if (plan.many > 0) await measureLongQueue(world, plan, samples);
   await peers.page.close();

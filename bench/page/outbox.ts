@@ -113,6 +113,8 @@ const api = {
       }
     });
   },
+  /** A message to the worker that Holdfast has no part in, and its answer: what the start of this very script takes. */
+  pingBeside: () => timed(() => ask({ op: 'counts' })),
   /** Something small that needs an answer from the worker and its database. */
   async firstAnswer(): Promise<number> {
     return await timed(() => opened().journal(undefined));

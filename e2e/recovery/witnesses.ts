@@ -91,9 +91,11 @@ globalThis.witnesses = {
     if (!known.some(({ name }) => name === OUTBOX)) return [];
     const database = await answerOf(indexedDB.open(OUTBOX));
     const range = IDBKeyRange.bound(['unmirrored'], ['unmirrored', []]);
-    const keys = await answerOf(database.transaction('meta').objectStore('meta').getAllKeys(range));
+    const notes: (readonly { readonly id: string }[])[] = await answerOf(
+      database.transaction('meta').objectStore('meta').getAll(range),
+    );
     database.close();
-    return keys.map((key) => (Array.isArray(key) ? String(key[2]) : ''));
+    return [...new Set(notes.flat().map(({ id }) => id))];
   },
   lose: async () => void (await answerOf(indexedDB.deleteDatabase(OUTBOX))),
   async loseLedger() {
