@@ -1,4 +1,5 @@
 /** The demo in Chromium: photos, wishes about sending, and encryption on the device, as a person meets them. */
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -8,6 +9,7 @@ import { type DemoPage, demoPage, type WorkoutEntry } from './support/demo-page.
 import { readDatabase } from './support/idb-read.ts';
 import { type Chromium, launchChromium } from './support/launch-chromium.ts';
 import { type DemoServer, serveDemo } from './support/serve-demo.ts';
+import { openSlowLink } from './support/slow-link.ts';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const squat: WorkoutEntry = { exercise: 'Squat', weightKg: 60, sets: 5, reps: 5 };
@@ -60,11 +62,11 @@ describe('the demo', () => {
     await rm(place, { recursive: true, force: true });
   });
 
-  async function attach(exercise: string): Promise<void> {
+  async function attach(exercise: string, file = picture): Promise<void> {
     const input = await log.page.waitForSelector(
       `::-p-xpath(//li[contains(@class, 'card') and .//h4[. = '${exercise}']]//input[@type='file'])`,
     );
-    await (input as unknown as { uploadFile(path: string): Promise<void> } | null)?.uploadFile(picture);
+    await (input as unknown as { uploadFile(path: string): Promise<void> } | null)?.uploadFile(file);
   }
   const shownPhotos = (exercise: string) =>
     log.page.$$eval(
@@ -115,6 +117,43 @@ describe('the demo', () => {
     await expect.poll(() => shownPhotos('Squat')).toEqual([{ isDrawn: true, isHere: false }]);
     await shoot('photo-saved');
   });
+
+  it('[C31, V8] two photos of 10 MB over a slow link: one is on its way, the other says that it waits for it', async () => {
+    // Bytes behind a picture's end change nothing of what is seen of it.
+    const large = join(place, 'large.png');
+    await writeFile(large, Buffer.concat([await readFile(picture), randomBytes(10_000_000)]));
+    const link = await openSlowLink(demo.url);
+    try {
+      const page = await chromium.openPage(link.url);
+      await page.setViewport({ width: 1280, height: 900 });
+      log = demoPage(page);
+      await log.signIn('Ada');
+      await log.log({ ...squat, exercise: 'Row' });
+      await log.whenHeadline('All saved');
+      link.speed(500_000);
+      await attach('Row', large);
+      await log.whenText('On its way to the server. A photo of this size takes a while');
+      await attach('Row', large);
+      await log.whenText('Saved here. Photos leave one after the other.');
+      await log.whenHeadline('2 waiting');
+      expect((await shownPhotos('Row')).map(({ isDrawn, badge }) => [isDrawn, badge])).toEqual([
+        [true, 'Sending'],
+        [true, 'Waiting'],
+      ]);
+      expect((await log.changes()).map(({ title }) => title)).toEqual([
+        'Photo of a workout · 10.0\u00a0MB',
+        'Photo of a workout · 10.0\u00a0MB',
+      ]);
+      await shoot('photos-under-way');
+      link.speed(Number.POSITIVE_INFINITY);
+      await log.whenHeadline('All saved');
+      await expect
+        .poll(async () => (await shownPhotos('Row')).map(({ isHere }) => isHere))
+        .toEqual([false, false]);
+    } finally {
+      await link.close();
+    }
+  }, 60_000);
 
   it('[W61, W62] what is to go first, or to leave today or never, says so while it waits', async () => {
     await log.setOffline(true);

@@ -8,6 +8,50 @@ import { type NetworkNamespace, openNetworkNamespace, whyNoNamespace } from './s
 
 describeEngine(webkit);
 
+describe.skipIf(webkit.missing !== undefined)('photos in WebKitGTK', () => {
+  const world = engineWorld(webkit);
+
+  it('[S12, W12] a session in memory keeps no Blob: the call says so, nothing of it is stored, and all else goes on', async () => {
+    const visit = await world.visit();
+    await visit.connect();
+    const release = world.hold('before');
+    const before = await visit.create(60);
+    const attach = (asFile: boolean) =>
+      visit.tab.run(
+        async (origin, isFile) => {
+          const bytes = new Uint8Array(3_000_000);
+          const picture = isFile ? new File([bytes], 'a.jpg', { type: 'image/jpeg' }) : new Blob([bytes]);
+          const { photo } = globalThis.outboxApp.outbox;
+          try {
+            await photo.create({ picture }, { under: { workout: { type: 'pending', origin } } });
+            return ['stored'];
+          } catch (error) {
+            return error instanceof Error ? [error.name, Reflect.get(error, 'code')] : [error];
+          }
+        },
+        before,
+        asFile,
+      );
+    for (const asFile of [true, false])
+      expect(await attach(asFile)).toEqual(['OutboxUnavailableError', 'outbox_unavailable']);
+    expect(await visit.left()).toEqual({ rows: 1, bodies: 1 });
+    const after = await visit.create(70);
+    release();
+    for (const id of [before, after]) expect(await visit.settled(id)).toMatchObject({ type: 'uploaded' });
+    await world.expectApplied([before, after]);
+  });
+
+  it('[W60] on a profile on the disk one goes through the whole line', async () => {
+    const browser = await webkit.launchLasting();
+    try {
+      await browser.open(`${world.wire.url}/?then=photo`);
+      expect(await world.told()).toEqual({ photo: 'uploaded' });
+    } finally {
+      await browser.close();
+    }
+  });
+});
+
 // No driver switches its network, but a link can be pulled.
 const trouble = webkit.missing ?? whyNoNamespace();
 if (trouble !== undefined) console.warn(`WebKitGTK without a network is not tested here. ${trouble}`);

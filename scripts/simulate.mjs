@@ -1,5 +1,6 @@
 // Plays stories of the simulator (T31): `npm run simulate -- --seeds 100000 [--from 1] [--length 40] [--jobs 2]
-// [--groups hosts,store] [--explain 4711]`. Prints what fails, shrunk, and the totals. Exits 1 if anything did.
+// [--groups hosts,store] [--large] [--explain 4711]`. Prints what fails, shrunk, and the totals: commands that were put
+// under another one (W60) and that could expire (W62) among them. Exits 1 if anything failed.
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,6 +15,8 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     length: { type: 'string' },
     groups: { type: 'string' },
+    /** Every fifth body is as large as one that leaves alone (C31). */
+    large: { type: 'boolean', default: false },
     jobs: { type: 'string', default: '1' },
     explain: { type: 'string' },
     /** How many failing seeds are shrunk and told. */
@@ -46,12 +49,19 @@ async function bundle(into) {
 }
 
 async function run(outfile) {
-  const { simulate, explainSeed } = await import(pathToFileURL(outfile).href);
+  const { simulate, explainSeed, DEFAULT_SUBJECT } = await import(pathToFileURL(outfile).href);
+  if (values.large) {
+    const body = (family, kind, n) => ({
+      ...DEFAULT_SUBJECT.body(family, kind, n),
+      ...(n % 5 === 0 && { picture: new Uint8Array(262_144).fill(n) }),
+    });
+    options.subject = { ...DEFAULT_SUBJECT, body };
+  }
   if (values.explain !== undefined) {
     console.log((await explainSeed(Number(values.explain), options)) || 'every promise was kept');
     return true;
   }
-  const totals = { stories: 0, steps: 0, requests: 0, applied: 0 };
+  const totals = { stories: 0, steps: 0, requests: 0, applied: 0, commands: 0, under: 0, expiring: 0 };
   const failed = new Map();
   const from = Number(values.from);
   const began = performance.now();
@@ -62,6 +72,12 @@ async function run(outfile) {
     const played = await simulate(seed, options);
     totals.stories++;
     for (const name of ['steps', 'requests', 'applied']) totals[name] += played[name];
+    for (const action of played.script.actions) {
+      if (action.type !== 'enqueue') continue;
+      totals.commands++;
+      if (action.after) totals.under++;
+      if (action.expires) totals.expiring++;
+    }
     const [stray] = strays.splice(0);
     if (stray) console.log(`seed ${seed}: unhandled`, stray);
     const what = stray ? `W11: nobody listened to ${stray}` : played.broken[0];

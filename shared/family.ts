@@ -23,7 +23,10 @@ export type FillBody = (body: unknown, parent: ParentFacts) => unknown;
 export interface FamilyOptions {
   /** Largest payload accepted, in bytes of its canonical encoding (R46). Default 25 MB. */
   readonly maxBodyBytes?: number | undefined;
-  /** Lease and longest attempt for this family, in ms (C1). Default 10,000; more for uploads. */
+  /**
+   * Lease and longest attempt for this family, in ms (C1). Default 10,000. A body adds a second for each 32,768
+   * bytes of it, so that a large one has the time that a slow link takes.
+   */
   readonly leaseMs?: number | undefined;
   /**
    * `ledger` (default): the server answers with receipts (D20). `none`: any 2xx counts as acceptance; docs say

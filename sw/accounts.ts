@@ -3,6 +3,7 @@
  * rows are neither sent nor shown; they wait until that owner is back, unless a person discards them. That word is noted
  * with the sign-out and stands until the owner is back: a host that is killed leaves nothing half done.
  */
+
 import type { SignedOut, SignOutPolicy } from '../shared/answers.ts';
 import { InvalidCommandError, OutboxContentionError, SignedOutError } from '../shared/errors.ts';
 import { keyToken } from '../shared/key.ts';
@@ -11,6 +12,7 @@ import { keyOf, type Row } from '../shared/row.ts';
 import type { Clock, HostLocks, Timers } from './environment.ts';
 import { outcomeOf } from './outbox/attempt.ts';
 import { findGoneHosts } from './outbox/host-id.ts';
+import type { LeaseOf } from './outbox/lease.ts';
 import { idNoteOf } from './outbox/plan-acceptance.ts';
 import { type Commit, FACTS, type FactWrite, type RowStore } from './outbox/row-store.ts';
 import { isInFlight, isNoted } from './outbox/standing.ts';
@@ -36,7 +38,7 @@ export interface AccountsDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly locks: HostLocks;
-  readonly leaseMs: (row: Pick<Row, 'family'>) => number;
+  readonly leaseMs: LeaseOf;
   readonly longestLeaseMs: number;
   readonly readCounts: (owner: string) => Promise<StateCounts>;
   readonly flush: (owner: string) => Promise<FlushResult>;

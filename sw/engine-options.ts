@@ -9,6 +9,8 @@ import type { Report } from './dispatch/report.ts';
 import type { RetryPolicy } from './dispatch/retry-policy.ts';
 import type { Sender } from './dispatch/sender.ts';
 import type { DispatchSettings } from './dispatch/settings.ts';
+import { MAX_BODY_BYTES } from './outbox/admit-body.ts';
+import { leaseForBytes } from './outbox/lease.ts';
 
 export interface EngineOptions {
   readonly definition: OutboxDefinition;
@@ -20,7 +22,7 @@ export interface EngineOptions {
   readonly report?: Report | undefined;
   /** Names this bundle in what it writes (C1). Default: Holdfast's own release. */
   readonly release?: string | undefined;
-  /** How long a claim holds, in ms; a family may declare its own. Default 10,000. */
+  /** How long a claim holds, in ms; a family may declare its own, and a large body adds to it. Default 10,000. */
   readonly leaseMs?: number | undefined;
   /** Longest attempt, in ms; never longer than the lease (C5). Default: the lease. */
   readonly attemptTimeoutMs?: number | undefined;
@@ -70,11 +72,13 @@ export function readOptions(options: EngineOptions): Settings {
   checkNumber('retry.longestMs', retry.longestMs, retry.firstMs);
   checkNumber('retry.believedMs', retry.believedMs, retry.longestMs);
   checkNumber('maxMirroredBytes', maxMirroredBytes, 0);
-  const leases = [leaseMs];
+  const leases: number[] = [];
+  let longestLeaseMs = leaseMs;
   for (const [name, family] of families) {
-    if (family.leaseMs === undefined) continue;
-    checkNumber(`${name}.leaseMs`, family.leaseMs, 1_000);
-    leases.push(family.leaseMs);
+    const { leaseMs: own = leaseMs, maxBodyBytes = MAX_BODY_BYTES } = family;
+    checkNumber(`${name}.leaseMs`, own, 1_000);
+    leases.push(own);
+    longestLeaseMs = Math.max(longestLeaseMs, own + leaseForBytes(maxBodyBytes));
   }
   for (const name of Object.keys(options.ports ?? {}))
     if (!families.has(name))
@@ -93,9 +97,10 @@ export function readOptions(options: EngineOptions): Settings {
     portsOf: (name) => ports.get(name) ?? {},
     report: options.report ?? (() => undefined),
     release: options.release ?? RELEASE,
-    leaseMs: (row) => families.get(row.family)?.leaseMs ?? leaseMs,
-    shortestLeaseMs: Math.min(...leases),
-    longestLeaseMs: Math.max(...leases),
+    leaseMs: ({ family, bodySize = 0 }) =>
+      (families.get(family)?.leaseMs ?? leaseMs) + leaseForBytes(bodySize),
+    shortestLeaseMs: Math.min(leaseMs, ...leases),
+    longestLeaseMs,
     attemptTimeoutMs,
     concurrency: Math.floor(concurrency),
     appLimitMs,

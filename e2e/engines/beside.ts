@@ -77,7 +77,10 @@ function settle<T>(request: IDBRequest<T>): Promise<T> {
 const tell = (told: object): Promise<Response> =>
   fetch('/api/told', { method: 'POST', body: JSON.stringify(told) });
 
-/** By the address alone: `?then=store` stores a workout and says so, `?then=rest` says so when nothing waits. */
+/**
+ * By the address alone: `?then=store` stores a workout and says so, `?then=photo` one with a photo and says what became
+ * of it, `?then=rest` says so when nothing waits.
+ */
 async function act(then: string | null): Promise<void> {
   if (then === null) return;
   await globalThis.beside.enter();
@@ -86,6 +89,14 @@ async function act(then: string | null): Promise<void> {
   if (then === 'store') {
     const { id } = await workout.create({ date: '2026-11-30', exercise: 'Squat', weightKg: 60 });
     await tell({ stored: id });
+    return;
+  }
+  if (then === 'photo') {
+    const { photo, settled } = globalThis.outboxApp.outbox;
+    const { target } = await workout.create({ date: '2026-11-30', exercise: 'Squat', weightKg: 60 });
+    const picture = new File([new Uint8Array(3_000_000)], 'a.jpg', { type: 'image/jpeg' });
+    const { id } = await photo.create({ picture }, { under: { workout: target } });
+    await tell({ photo: (await settled(id, { final: true })).type });
     return;
   }
   const { counts } = await globalThis.outboxApp.whenView({ isReady: true, rows: [] });

@@ -41,7 +41,7 @@ interface Reply {
   readonly error?: { readonly message: string };
 }
 
-const REPLY_LIMIT_MS = 5_000;
+const REPLY_LIMIT_MS = 20_000;
 const EVALUATE_LIMIT_MS = 60_000;
 
 export async function openRawCdp(browserWsEndpoint: string): Promise<RawCdp> {

@@ -7,6 +7,7 @@ import { type Key, keyToken } from '../../shared/key.ts';
 import type { StoppedBy } from '../../shared/outcome.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
 import type { Attempt } from '../outbox/attempt.ts';
+import { isLarge } from '../outbox/lease.ts';
 import { laneOf } from '../outbox/standing.ts';
 import type { ClaimStep, KeyRows } from './claim-keys.ts';
 import type { LaneReader } from './lane-reader.ts';
@@ -73,6 +74,8 @@ export interface Drain {
 
 /** Keys put off to the end of the flush; more than these keep their place. */
 const MOST_LAST = 256;
+/** Keys that wait for a large body of another to leave, before nothing more is read. */
+const MOST_WAITING = 256;
 
 /** Answers that may wait for the store before nothing new is sent. */
 const MOST_SETTLING = 64;
@@ -88,6 +91,8 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
   let order: string[] = [];
   const last: string[] = [];
   const busy = new Set<string>();
+  /** Of the busy ones, those with a large body: one at a time, from its claim to the end of its answer. */
+  const large = new Set<string>();
   const loaded: (LoadedAttempt & { readonly token: string })[] = [];
   const stale: (LoadedAttempt & { readonly token: string })[] = [];
   let open = 0;
@@ -149,27 +154,45 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
     order.unshift(...front);
   };
 
+  const setFree = (token: string): void => {
+    busy.delete(token);
+    large.delete(token);
+  };
+
   /** The key is free: what is known to wait behind goes next. */
   const release = (token: string): void => {
-    busy.delete(token);
+    setFree(token);
     if (known.has(token)) order.unshift(token);
+  };
+
+  const mayGo = (token: string): boolean => large.size === 0 || !known.get(token)?.rows.some(isLarge);
+  const mayRead = (): boolean => !reader.atEnd && order.length < MOST_WAITING;
+
+  /** Takes the first `most` keys that may go now out of the order. */
+  const pick = (most: number): readonly KeyRows[] => {
+    const picked: KeyRows[] = [];
+    order = order.filter((token) => {
+      if (picked.length === most || !mayGo(token)) return true;
+      const entry = known.get(token);
+      known.delete(token);
+      if (!entry || busy.has(token)) return false;
+      busy.add(token);
+      if (entry.rows.some(isLarge)) large.add(token);
+      picked.push({ token, ...entry });
+      return false;
+    });
+    return picked;
   };
 
   const takeKeys = async (most: number): Promise<readonly KeyRows[]> => {
     try {
-      while (order.length < most && !reader.atEnd) add(await reader.next(), 'back');
+      while (order.filter(mayGo).length < most && mayRead()) add(await reader.next(), 'back');
     } catch (error) {
       ports.failed({ type: 'failed', error });
       return [];
     }
     if (order.length === 0 && reader.atEnd) order = last.splice(0);
-    return order.splice(0, most).flatMap((token) => {
-      const entry = known.get(token);
-      known.delete(token);
-      if (!entry || busy.has(token)) return [];
-      busy.add(token);
-      return { token, ...entry };
-    });
+    return pick(most);
   };
 
   const claim = async (most: number): Promise<void> => {
@@ -189,13 +212,15 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
         if (step?.type === 'failed' || step?.type === 'not_active') ports.failed(step);
         // Rows of the key that are read later come back to the same answer, at the cost of one look each.
         known.delete(token);
-        busy.delete(token);
+        setFree(token);
       }
     }
     for (const { token, key } of keys) {
       const step = steps.get(token);
       if (step?.type !== 'claimed') continue;
       const { attempt, body, rest } = step;
+      if (isLarge(attempt.claimed)) large.add(token);
+      else large.delete(token);
       if (rest.some((row) => laneOf(row) === 'ready')) remember(token, key, rest);
       if (body.type === 'body') loaded.push({ token, attempt, body: body.body });
       else settle({ token, attempt, judged: ports.unreadable(attempt) });
@@ -247,7 +272,7 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
       tokens.delete(entry.attempt.claimed.id);
       if (token !== undefined) loaded.unshift({ ...entry, token });
     }
-    for (const token of tokens.values()) busy.delete(token);
+    for (const token of tokens.values()) setFree(token);
   };
 
   const settle = (end: Ended<Judged>): void => {
@@ -257,7 +282,7 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
       settling--;
       if (rests) {
         known.delete(token);
-        busy.delete(token);
+        setFree(token);
       } else {
         add(written, 'front');
         release(token);
@@ -269,12 +294,12 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
   const giveBack = async (): Promise<void> => {
     const unsent = [...loaded.splice(0), ...stale.splice(0)];
     await ports.giveBack(unsent.map(({ attempt }) => attempt));
-    for (const { token } of unsent) busy.delete(token);
+    for (const { token } of unsent) setFree(token);
   };
 
   const step = (): void => {
     if (ports.stoppedBy() !== undefined) {
-      for (const { token } of kept.splice(0)) busy.delete(token);
+      for (const { token } of kept.splice(0)) setFree(token);
       if (loaded.length + stale.length > 0 && !working.has('claim')) work('give_back', giveBack);
       return;
     }
@@ -291,7 +316,8 @@ export function startDrain<Judged>(ports: DrainPorts<Judged>, first: readonly Ro
       work('claim', () => claim(target - loaded.length));
   };
 
-  const canClaim = (): boolean => order.length > 0 || !reader.atEnd || last.length > 0;
+  const canClaim = (): boolean =>
+    order.some(mayGo) || mayRead() || (order.length === 0 && reader.atEnd && last.length > 0);
 
   function tick(): void {
     if (isOver) return;

@@ -6,6 +6,7 @@ import type { Family } from '../../shared/family.ts';
 import { wireKindOf } from '../../shared/family.ts';
 import { keyToken } from '../../shared/key.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
+import { isLarge } from '../outbox/lease.ts';
 import { isClaimFresh } from '../outbox/plan-claim.ts';
 import type { DispatchDeps } from './dispatch-deps.ts';
 import type { LoadedAttempt } from './drain.ts';
@@ -38,7 +39,8 @@ export function sendGroup(
   return sendWithin(send, group.length, limits).then((answers) => {
     const now = clock.now();
     // A lost connection fails at once and says nothing about the server's pace.
-    if (answers.some((answer) => answer.type === 'response' || answer.timedOut))
+    // Nor does a large body, which takes the link's time and is never claimed ahead.
+    if (!rows.some(isLarge) && answers.some((answer) => answer.type === 'response' || answer.timedOut))
       state.tookMs(now - startedAt);
     return rows.map((row, place) => {
       const answer = answers[place] ?? { type: 'failure', error: undefined, timedOut: true };
@@ -50,13 +52,20 @@ export function sendGroup(
   });
 }
 
-/** How many of `loaded`, from the first one, may share a request: one family, up to the sender's own limit (V7). */
+/**
+ * How many of `loaded`, from the first one, may share a request: one family, up to the sender's own limit (V7), and
+ * together no more than what is large on its own, since the request ends with the first of their leases.
+ */
 export function sizeOfGroup(loaded: readonly LoadedAttempt[], { settings }: DispatchDeps): number {
   const { sender } = settings;
   const family = loaded[0]?.attempt.claimed.family;
   if (!sender.sendBatch || family === undefined) return 1;
   const most = Math.max(1, sender.batchLimit?.(family) ?? 1);
-  const other = loaded.findIndex(({ attempt }) => attempt.claimed.family !== family);
+  let bytes = 0;
+  const other = loaded.findIndex(({ attempt: { claimed } }, place) => {
+    bytes += claimed.bodySize ?? 0;
+    return claimed.family !== family || (place > 0 && isLarge({ bodySize: bytes }));
+  });
   return Math.min(most, other < 0 ? loaded.length : other);
 }
 

@@ -1,6 +1,6 @@
 /** What dispatching is set to: an app's options, checked and completed (`engine-options.ts`). */
 import type { Family } from '../../shared/family.ts';
-import type { Row } from '../../shared/row.ts';
+import type { LeaseOf } from '../outbox/lease.ts';
 import type { Credentials } from './credentials.ts';
 import type { FamilyPorts } from './family-ports.ts';
 import type { Report } from './report.ts';
@@ -17,8 +17,8 @@ export interface DispatchSettings {
   readonly familyOf: (family: string) => Family | undefined;
   readonly portsOf: (family: string) => FamilyPorts;
   readonly release: string;
-  /** The lease of a row's family, in ms (C1). */
-  readonly leaseMs: (row: Pick<Row, 'family'>) => number;
+  /** C1: its family's, and more for a large body. */
+  readonly leaseMs: LeaseOf;
   readonly shortestLeaseMs: number;
   readonly longestLeaseMs: number;
   /** Longest attempt, in ms; what is left of a lease cuts it further (C5, C7). */

@@ -3,12 +3,14 @@
  * in the device's own book-keeping never turns an answer into a failed send (D46). It is handed judged answers
  * and knows no server, no receipt rules and no page.
  */
+
 import { assert } from '../../shared/assert.ts';
 import { keyToken } from '../../shared/key.ts';
 import type { Outcome } from '../../shared/outcome.ts';
 import { keyOf, type Row } from '../../shared/row.ts';
 import type { Clock } from '../environment.ts';
 import type { Attempt } from './attempt.ts';
+import type { LeaseOf } from './lease.ts';
 import type { Fold, Material, Needs, NewIdentity, Preparation } from './material.ts';
 import {
   type AcknowledgementPlan,
@@ -69,8 +71,7 @@ export interface AcknowledgerDeps extends PrepareDeps {
   readonly host: () => string;
   readonly store: RowStore;
   readonly clock: Clock;
-  /** The lease of a row's family, in ms. */
-  readonly leaseMs: (row: Pick<Row, 'family'>) => number;
+  readonly leaseMs: LeaseOf;
   /** For how long a store that fails is tried again for one answer, in ms. */
   readonly patienceMs: number;
   /** Told while a row that the server accepted waits for the store, and when it no longer does (D46). */

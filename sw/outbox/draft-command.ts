@@ -2,6 +2,7 @@
  * One round's change for a command: what must be known around its key is read, the replace table asked, and its plan
  * composed (R6, R16, R27, R36, W60). Writes nothing.
  */
+
 import type { EnqueueAction } from '../../shared/command.ts';
 import type { Key } from '../../shared/key.ts';
 import { isIntent, type Row } from '../../shared/row.ts';
@@ -10,6 +11,7 @@ import { type Change, createChange, endRow, takeIn } from './change.ts';
 import { type ComposeTools, composeRewrite, composeWrite, foldOver, requestOf } from './compose-write.ts';
 import { draftRow, joined, tookOver } from './draft-row.ts';
 import { readDependants, readNamed } from './gather-rows.ts';
+import type { LeaseOf } from './lease.ts';
 import { type CommandContext, type CommandPlan, planCommand, type WritePlan } from './plan-command.ts';
 import { type PrepareDeps, prepareIntent } from './prepare-intent.ts';
 import type { CreationEnd, Rule } from './replace-table.ts';
@@ -18,7 +20,7 @@ import { resolveAfter, tie } from './tie-dependencies.ts';
 
 export interface DraftDeps extends PrepareDeps {
   readonly store: RowStore;
-  readonly leaseMs: (row: Pick<Row, 'family'>) => number;
+  readonly leaseMs: LeaseOf;
 }
 
 export interface CommandDraft {

@@ -3,6 +3,7 @@
  * stores ask here, so that the words of docs/rows.md mean one thing.
  */
 import { isInDoubt, isIntent, type Row } from '../../shared/row.ts';
+import type { LeaseOf } from './lease.ts';
 import type { Lane } from './row-store.ts';
 
 export { isInDoubt };
@@ -10,8 +11,7 @@ export { isInDoubt };
 export interface StandingContext {
   /** Epoch ms. */
   readonly now: number;
-  /** The lease of a row's family, in ms. */
-  readonly leaseMs: (row: Pick<Row, 'family'>) => number;
+  readonly leaseMs: LeaseOf;
   /** Hosts whose lock is free: their claims may be taken over at once (C6). Only for sending, never for the replace table. */
   readonly goneHosts?: ReadonlySet<string> | undefined;
 }

@@ -43,7 +43,10 @@ export async function judgeInside(
 ): Promise<readonly CommitResult[]> {
   const { reads, state } = await readAll(transaction, commits, options.keyRange);
   const { results, writes } = judge(reads, commits, options);
-  if (results.some(({ type }) => type === 'committed')) writeAll(transaction, writes, state, options.now);
+  if (results.some(({ type }) => type === 'committed')) {
+    writeAll(transaction, writes, state, options.now);
+    await writeBodies(transaction, writes);
+  }
   return results;
 }
 
@@ -118,16 +121,34 @@ function writeAll(transaction: IDBTransaction, writes: StoreWrites, state: Store
   // A number may be freed and taken in one commit (R6): removals go first.
   for (const { owner, seq } of writes.removedRows) rows.delete([owner, seq]);
   for (const row of writes.rows) rows.put(toStoredRow(row));
-  for (const bodyId of writes.removedBodies) transaction.objectStore(BODIES).delete(bodyId);
-  for (const { bodyId, body } of writes.bodies)
-    transaction
-      .objectStore(BODIES)
-      .put((isSealed(body) ? { sealed: body } : { body }) satisfies StoredBody, bodyId);
   for (const [owner, entries] of writes.journal) writeJournal(transaction, owner, entries);
   for (const fact of writes.facts) putFact(meta, fact);
   const ids = state.ids + writes.ids.length;
   if (writes.ids.length > 0) writeIds(transaction, writes.ids, ids, now);
   putState(transaction, state, { seq: writes.lastSeq, ids, owners: writes.owners });
+}
+
+/**
+ * A Blob is written beside the database, so its request is waited for: where the transaction is told to commit before it
+ * has failed, WebKit commits all the rest without it, and the row would have no body.
+ */
+async function writeBodies(transaction: IDBTransaction, writes: StoreWrites): Promise<void> {
+  for (const bodyId of writes.removedBodies) transaction.objectStore(BODIES).delete(bodyId);
+  const blobs: Promise<unknown>[] = [];
+  for (const { bodyId, body } of writes.bodies) {
+    const stored: StoredBody = isSealed(body) ? { sealed: body } : { body };
+    const request = transaction.objectStore(BODIES).put(stored, bodyId);
+    if (holdsBlob(body)) blobs.push(answerOf(request));
+  }
+  await Promise.all(blobs);
+}
+
+/** A body nests no deeper than it can be encoded, and never holds itself (R4). */
+function holdsBlob(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false;
+  if (value instanceof Blob) return true;
+  if (value instanceof Map) return [...value].some(holdsBlob);
+  return (value instanceof Set ? [...value] : Object.values(value)).some(holdsBlob);
 }
 
 export function putFact(meta: IDBObjectStore, { name, value }: FactWrite): void {

@@ -17,6 +17,7 @@ export type OpenStep = 'answer' | 'hang' | 'late' | 'blocked' | DOMException;
  * `full`: its writes succeed as requests, then it aborts with QuotaExceededError.
  * `closing`: `transaction()` throws, as on a connection that the browser is closing.
  * `server_lost`: it aborts with UnknownError.
+ * `no_blobs`: writing a Blob fails after a while. If it was told to commit by then, all else is committed, as in WebKit.
  * `frozen`: it does what it is asked and stays open, in everybody's way, until `release()`: its page is frozen.
  */
 export type TransactionStep =
@@ -28,6 +29,7 @@ export type TransactionStep =
   | 'full'
   | 'closing'
   | 'server_lost'
+  | 'no_blobs'
   | 'frozen';
 
 export interface ScriptedIndexedDb {
@@ -112,12 +114,15 @@ export function createScriptedIndexedDb(): ScriptedIndexedDb {
     if (step === 'answer') return real;
     let error: DOMException | null = null;
     let isEnding = false;
+    let isCommitting = false;
     const wrapped: IDBTransaction = wrap(real, {
       get error() {
         return error;
       },
       // How it ends is the script's business.
-      commit: () => undefined,
+      commit: () => {
+        isCommitting = true;
+      },
       abort: () => {
         if (step === 'lands_unseen' || step === 'lost_unseen')
           throw new DOMException('The transaction is committing.', 'InvalidStateError');
@@ -135,6 +140,7 @@ export function createScriptedIndexedDb(): ScriptedIndexedDb {
       if (step === 'full') error = new DOMException('', 'QuotaExceededError');
       if (step === 'server_lost')
         error = new DOMException('Connection to Indexed Database server lost', 'UnknownError');
+      if (step === 'no_blobs') error = blobError();
       const tell = (): void => void wrapped.onabort?.call(wrapped, event);
       if (step === 'lost_unseen') kept.push(tell);
       else tell();
@@ -142,14 +148,23 @@ export function createScriptedIndexedDb(): ScriptedIndexedDb {
     if (step === 'frozen') keepOpen(real);
     /** Once the caller has made its writes, and before the fake carries them out. */
     function endAfterWrites(): void {
-      if (isEnding || step === 'lands_unseen' || step === 'frozen') return;
+      if (isEnding || step === 'lands_unseen' || step === 'frozen' || step === 'no_blobs') return;
       isEnding = true;
       queueMicrotask(() => queueMicrotask(() => queueMicrotask(() => real.abort())));
+    }
+    function failLate(store: IDBObjectStore): IDBRequest {
+      const request: Partial<IDBRequest> = { error: blobError() };
+      store.count().onsuccess = (event) => {
+        request.onerror?.call(request as IDBRequest, event);
+        if (!isCommitting) real.abort();
+      };
+      return request as IDBRequest;
     }
     function wrapStore(store: IDBObjectStore): IDBObjectStore {
       const write =
         (name: 'put' | 'delete') =>
         (...values: [IDBValidKey]): IDBRequest => {
+          if (step === 'no_blobs' && holdsBlob(values[0])) return failLate(store);
           endAfterWrites();
           return store[name](...values);
         };
@@ -260,6 +275,15 @@ function failingRequest(): IDBRequest {
   const request: Partial<IDBRequest> = { error: new DOMException('', 'DataError') };
   queueMicrotask(() => request.onerror?.call(request as IDBRequest, new Event('error')));
   return request as IDBRequest;
+}
+
+const blobError = (): DOMException =>
+  new DOMException('Error preparing Blob/File data to be stored in object store', 'UnknownError');
+
+/** In a body's own members. */
+function holdsBlob(stored: unknown): boolean {
+  const { body } = Object(stored) as { readonly body?: unknown };
+  return Object.values(Object(body)).some((member) => member instanceof Blob);
 }
 
 function silentRequest(): IDBOpenDBRequest {

@@ -281,7 +281,18 @@ describe('options', () => {
     const own = defineOutbox({ photo: record({ leaseMs: 60_000 }), plan: document() });
     const settings = readOptions({ definition: own, sender });
     expect(settings.leaseMs({ family: 'photo' })).toBe(60_000);
-    expect([settings.shortestLeaseMs, settings.longestLeaseMs]).toEqual([10_000, 60_000]);
+    expect(settings.shortestLeaseMs).toBe(10_000);
+  });
+
+  it('[C1] a body adds a second for each 32 KB of it, up to the largest that a family takes', () => {
+    const own = defineOutbox({ photo: record({ leaseMs: 60_000, maxBodyBytes: 2 ** 20 }), plan: document() });
+    const settings = readOptions({ definition: own, sender });
+    const leases = [0, 32_767, 32_768, 10 * 2 ** 20].map((bodySize) =>
+      settings.leaseMs({ family: 'plan', bodySize }),
+    );
+    expect(leases).toEqual([10_000, 10_000, 11_000, 330_000]);
+    expect(settings.leaseMs({ family: 'photo', bodySize: 2 ** 20 })).toBe(92_000);
+    expect(settings.longestLeaseMs).toBe(810_000);
   });
 
   test.each([

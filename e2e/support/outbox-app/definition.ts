@@ -18,7 +18,6 @@ export const definition = defineOutbox({
   photo: record({
     create: v.object({ picture: v.blob(), workoutId: v.optional(v.string()) }),
     under: { workout: (photo, { target }) => ({ ...photo, workoutId: target }) },
-    leaseMs: 60_000,
   }),
   // A lease of a second: its requests give up after that, where those of workouts have ten.
   plan: document({ put: v.object({ title: v.string() }), leaseMs: 1_000 }),

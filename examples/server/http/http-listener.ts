@@ -37,6 +37,8 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   });
   // Longer than browsers keep idle connections, so that it is never this end that closes one in use.
   server.keepAliveTimeout = 75_000;
+  // Node's own limit, 5 minutes for a whole request, is less than a slow link needs for a photo.
+  server.requestTimeout = 1_200_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, () => {

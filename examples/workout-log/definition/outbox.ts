@@ -26,7 +26,6 @@ export const definition = defineOutbox({
     create: v.object({ picture: v.blob(), workoutId: v.optional(v.string()) }),
     under: { workout: (photo, { target }) => ({ ...photo, workoutId: target }) },
     maxBodyBytes: 32 * 1024 * 1024,
-    leaseMs: 60_000,
   }),
   plan: document({
     put: v.object({ title: v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(500)) }),

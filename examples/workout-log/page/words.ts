@@ -40,12 +40,32 @@ export function sentenceOf(change: WaitingChange, isOnline: boolean): string {
   const { row } = change;
   if (row.state === 'blocked') return blockedReason(row.blockedCode ?? '').sentence;
   if (row.state === 'held') return 'Kept here until you sign in again.';
-  if (row.state === 'sending') return 'On its way to the server.';
+  if (row.state === 'sending')
+    return isLargePhoto(change)
+      ? 'On its way to the server. A photo of this size takes a while where the connection is slow.'
+      : 'On its way to the server.';
   if (row.after !== undefined) return 'Leaves right after the workout it belongs to.';
   if (row.successorOf !== undefined || (row.target.type === 'pending' && row.kind !== 'create')) {
     return 'Leaves right after the change before it.';
   }
+  // One of them leaves at a time (C31), so this one may have to wait longer than a moment.
+  if (isLargePhoto(change) && isOnline && row.lastErrorCode === undefined && row.notBefore === undefined)
+    return 'Saved here. Photos leave one after the other.';
   return waitingSentence(row, isOnline);
+}
+
+function pictureOf({ body }: WaitingChange): Blob | undefined {
+  const { picture } = (body ?? {}) as { readonly picture?: unknown };
+  return picture instanceof Blob ? picture : undefined;
+}
+
+function isLargePhoto(change: WaitingChange): boolean {
+  return (pictureOf(change)?.size ?? 0) >= 262_144;
+}
+
+function photoTitle(change: WaitingChange): string {
+  const { size = 0 } = pictureOf(change) ?? {};
+  return size < 100_000 ? 'Photo of a workout' : `Photo of a workout · ${(size / 1e6).toFixed(1)}\u00a0MB`;
 }
 
 /** Once it has been tried, the person learns what came of that, and that a second try does no harm. */
@@ -70,7 +90,7 @@ export function titleOf(change: WaitingChange): string {
   const { row, body } = change;
   switch (row.kind) {
     case 'create':
-      if (row.family === 'photo') return 'Photo of a workout';
+      if (row.family === 'photo') return photoTitle(change);
       return `New: ${summaryOf(body)}`;
     case 'update':
       return `Change: ${summaryOf({ exercise: change.base?.exercise, ...(body as object) })}`;

@@ -212,6 +212,19 @@ describe('a transaction that does not end', () => {
 });
 
 describe('a transaction the browser ends', () => {
+  it('[W12, S2] where no Blob can be written, nothing of its commit is: the call says so, and others go on', async () => {
+    const { scripted, store, dump } = setUp();
+    await store.epoch();
+    const photo = draft({ bodyId: 'photo' });
+    const body = { picture: new Blob(['a picture']) };
+    scripted.onWrite('no_blobs', 'no_blobs');
+    await expect(
+      one(store, commitOf([photo], [], { bodies: [{ bodyId: 'photo', body }] })),
+    ).rejects.toMatchObject({ code: 'outbox_unavailable' });
+    expect(await dump()).toMatchObject({ rows: [], bodies: [] });
+    expect(await one(store, commitOf([draft()]))).toMatchObject({ type: 'committed' });
+  });
+
   it.each(['aborts_silently', 'server_lost', 'closing'] as const)(
     '[S10, S12] %s: enqueue, claim and acknowledgement are each done once',
     async (step) => {
