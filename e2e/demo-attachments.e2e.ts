@@ -196,6 +196,45 @@ describe('the demo', () => {
     await log.whenHeadline('All saved');
   });
 
+  it('[V8] at 360 px the note of what was saved covers nothing of the form, wherever the page is scrolled to', async () => {
+    await log.page.setViewport({ width: 360, height: 740 });
+    for (const scheme of ['light', 'dark']) {
+      await log.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+      await log.log({ ...squat, exercise: `Row, ${scheme}` });
+      await log.whenText(`Row, ${scheme} is saved on this device`);
+      await shoot(`note-360-${scheme}`);
+      const under = await log.page.evaluate(() => {
+        const at = (selector: string) => document.querySelector(selector)?.getBoundingClientRect();
+        return (['start', 'center', 'end', 'nearest'] as const).filter((block) => {
+          document.querySelector('.workout-form button[type=submit]')?.scrollIntoView({ block });
+          const [note, button] = [at('.toast'), at('.workout-form button[type=submit]')];
+          if (!note || !button) return true;
+          return note.bottom > button.top && note.top < button.bottom;
+        });
+      });
+      expect(under, scheme).toEqual([]);
+    }
+    await log.whenHeadline('All saved');
+  });
+
+  it('[W63, V8] axe has nothing to say about the account’s dialog, where encryption is chosen', async () => {
+    await log.page.evaluate(await readFile(AXE, 'utf8'));
+    await log.page.locator('button[aria-label^="Account"]').click();
+    await log.page.waitForSelector('dialog[open]');
+    for (const [width, height] of [
+      [360, 740],
+      [1280, 900],
+    ] as const) {
+      for (const scheme of ['light', 'dark']) {
+        await log.page.setViewport({ width, height });
+        await log.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+        expect(await complaints(), `${width} ${scheme}`).toEqual([]);
+        await shoot(`encrypt-${width}-${scheme}`);
+      }
+    }
+    await log.page.locator('dialog button[aria-label="Close"]').click();
+  });
+
   it('[W63] the person’s choice to encrypt what waits is kept, and what is saved from then on is sealed', async () => {
     await log.page.locator('button[aria-label^="Account"]').click();
     await log.page.locator('::-p-xpath(//label[contains(., "Encrypt on this device")])').click();
