@@ -6,6 +6,7 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildWithEsbuild, buildWithVite, copyClassic } from './packaged/build-app.ts';
 import { compileApp, type InstalledApp, installApp } from './packaged/install-app.ts';
+import { pasteGuide } from './packaged/paste-guide.ts';
 import { serveNotes } from './packaged/serve-notes.ts';
 import { type Chromium, launchChromium } from './support/launch-chromium.ts';
 
@@ -37,6 +38,24 @@ describe('the package, installed in a fresh app', () => {
       await page.close();
     } finally {
       await server.stop();
+    }
+  });
+
+  it('[W1, W17] "getting started", pasted as it stands, brings its change to the small server, and lists it', async () => {
+    const guide = await pasteGuide(app);
+    try {
+      const page = await chromium.browser.newPage();
+      const said: string[] = [];
+      page.on('console', (message) => said.push(message.text()));
+      page.on('pageerror', (error) => said.push(String(error)));
+      await page.goto(guide.url);
+      await expect.poll(() => said, { timeout: 20_000 }).toContain('At the server, revision 1');
+      await expect.poll(() => said).toContain('2026-11-30: 80 kg, saved');
+      // In one request, where neither had left when the other came, or in two.
+      await expect.poll(() => guide.workouts()).toMatchObject([{ date: '2026-11-30', weightKg: 80 }]);
+      await page.close();
+    } finally {
+      await guide.stop();
     }
   });
 
