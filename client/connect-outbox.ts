@@ -87,7 +87,8 @@ export async function connectOutbox<const F extends Families>(
   const outbox = await (worker === 'page' ? connectPage(worker) : connectWorker().catch(connectPage));
   if (owner !== undefined)
     await outbox.signIn(owner).catch((error: unknown) => {
-      if (facts?.epoch) throw error;
+      // Who is active already is signed in, whatever stopped answering since the first call: the next one tries again.
+      if (facts?.epoch && facts.activeOwner !== owner) throw error;
     });
   return outbox;
 }

@@ -1,4 +1,5 @@
 /** Beside the page: writes down what it told its worker unasked, and acts by itself where no driver can. */
+import { keepAppBadge } from '../../client/app-badge.ts';
 import type { FlushCause } from '../../shared/answers.ts';
 
 export interface Beside {
@@ -6,6 +7,9 @@ export interface Beside {
   readonly posted: readonly FlushCause[];
   /** Whether it came back out of the browser's memory. */
   readonly wasKept: boolean;
+  /** What the browser took for the app's badge, in order; 0 for none. */
+  readonly badges: readonly number[];
+  keepBadge(): void;
   /** Signs in with the server, so that its cookie is there. */
   enter(): Promise<void>;
   /** What is left in the database. */
@@ -17,6 +21,7 @@ declare global {
 }
 
 const posted: FlushCause[] = [];
+const badges: number[] = [];
 let wasKept = false;
 
 /** A call as the page posts it, where its method is `trigger`. */
@@ -48,6 +53,21 @@ globalThis.beside = {
   posted,
   get wasKept() {
     return wasKept;
+  },
+  badges,
+  keepBadge() {
+    keepAppBadge(globalThis.outboxApp.outbox.view, {
+      navigator: {
+        async setAppBadge(count = 0) {
+          await navigator.setAppBadge(count);
+          badges.push(count);
+        },
+        async clearAppBadge() {
+          await navigator.clearAppBadge();
+          badges.push(0);
+        },
+      },
+    });
   },
   async enter() {
     const headers = { 'content-type': 'application/json' };

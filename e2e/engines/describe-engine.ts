@@ -1,6 +1,6 @@
 /**
  * What holds in every engine, whichever triggers it has: a stored command is carried out once, and nothing of it is
- * left. None of these engines has Background Sync, so each way back is a trigger of another kind (W20).
+ * left. Here no engine has Background Sync, by itself or by refusal, so each way back is a trigger of another kind (W20).
  */
 import { describe, expect, it } from 'vitest';
 import { type EngineWorld, engineWorld } from './engine-world.ts';
@@ -9,6 +9,8 @@ import type { Visit } from './visit.ts';
 
 /** The engine's own wait is ten minutes, so that no timer does what a trigger is asked to do. */
 const PATIENT = '/sw.js?firstMs=600000';
+/** No attempt gives up before its browser ends the worker. */
+const LONG_LEASE = '/sw.js?leaseMs=120000';
 /** Some of these start a browser of their own in the middle, which takes most of a minute on a busy machine. */
 const LIMIT_MS = 180_000;
 const SECOND = 2;
@@ -53,9 +55,9 @@ function describeTriggers(world: EngineWorld, engine: Engine): void {
       const visit = await world.visit();
       await visit.connect(PATIENT);
       await world.wire.cut();
-      await visit.tab.setOffline?.(true);
       const ids = [await visit.create(60), await visit.create(70)];
       expect(await visit.settled(ids[0] ?? '', false)).toMatchObject({ type: 'deferred' });
+      await visit.tab.setOffline?.(true);
       await visit.whenView({ progress: { running: false }, rows: [{}, {}], connection: 'offline' });
       await world.wire.mend();
       await visit.tab.setOffline?.(false);
@@ -83,7 +85,10 @@ function describeTriggers(world: EngineWorld, engine: Engine): void {
     const behind = await world.visit();
     await behind.connect();
     await behind.tab.hide();
-    const { id, release } = await leaveInFlight(world);
+    const { id, host, release } = await leaveInFlight(world);
+    await behind.whenGone(host);
+    // A browser that closes one tab may show another.
+    await behind.tab.hide();
     const again = world.arrival();
     await behind.tab.show();
     await again;
@@ -92,6 +97,24 @@ function describeTriggers(world: EngineWorld, engine: Engine): void {
     expect(await behind.settled(id)).toMatchObject({ type: 'uploaded', id });
     await expectAtRest(world, behind, [id]);
   });
+
+  if (engine.has.PeriodicSyncManager)
+    it('[W20, C6] `periodicsync` takes over what a closed tab was sending, while nobody looks', async () => {
+      const behind = await world.visit();
+      await behind.connect();
+      await behind.whenView({ isReady: true });
+      // In front before the other one closes, so that it sees nothing happen.
+      const { id, host, release } = await leaveInFlight(world, behind.tab.show);
+      await behind.whenGone(host);
+      const before = await behind.posted();
+      const again = world.arrival();
+      await behind.tab.periodicSync?.('holdfast');
+      await again;
+      expect(await behind.posted()).toEqual(before);
+      release();
+      expect(await behind.settled(id)).toMatchObject({ type: 'uploaded', id });
+      await expectAtRest(world, behind, [id]);
+    });
 
   it('[W20, W18] a page that was left and comes back, out of the browser’s memory or loaded anew, goes on', async () => {
     const visit = await world.visit();
@@ -144,10 +167,11 @@ function describeTriggers(world: EngineWorld, engine: Engine): void {
   });
 
   it('[W20, C5] a frozen page keeps its lock, and its row no longer than its lease', async () => {
-    const visit = await world.visit();
-    await visit.connect();
     const frozen = await world.visit();
     expect(await frozen.connect('page')).toBe('page');
+    // In front before the lease begins: bringing a window to the front may take longer than that.
+    const visit = await world.visit();
+    await visit.connect();
     const release = world.hold('before');
     const id = await frozen.create(60);
     await world.arrival();
@@ -161,7 +185,6 @@ function describeTriggers(world: EngineWorld, engine: Engine): void {
       }, 0);
     });
     const again = world.arrival();
-    await visit.tab.show();
     expect(await visit.flush()).toMatchObject({ remaining: { sending: 1 } });
     await again;
     expect(await visit.hosts()).toHaveLength(2);
@@ -180,14 +203,18 @@ const wasKept = (visit: Visit): Promise<boolean> =>
 /** A page is host itself, sends, and is closed before the answer comes: its row is left in flight, its lock is free. */
 async function leaveInFlight(
   world: EngineWorld,
-): Promise<{ readonly id: string; readonly release: () => void }> {
+  beforeItCloses?: (() => Promise<void>) | undefined,
+): Promise<{ readonly id: string; readonly host: readonly string[]; readonly release: () => void }> {
   const front = await world.visit();
+  const others = await front.hosts();
   expect(await front.connect('page')).toBe('page');
+  const host = (await front.hosts()).filter((name) => !others.includes(name));
   const release = world.hold('before');
   const id = await front.create(60);
   await world.arrival();
+  await beforeItCloses?.();
   await front.tab.close();
-  return { id, release };
+  return { id, host, release };
 }
 
 function describeHosts(world: EngineWorld, engine: Engine): void {
@@ -210,7 +237,7 @@ function describeHosts(world: EngineWorld, engine: Engine): void {
     const hasty = await engine.launchHasty();
     try {
       const visit = await world.visit('/', hasty);
-      await visit.connect();
+      await visit.connect(LONG_LEASE);
       const before = await visit.hosts();
       const release = world.hold('after');
       const id = await visit.create(60);
@@ -220,7 +247,8 @@ function describeHosts(world: EngineWorld, engine: Engine): void {
       await dropped;
       release();
       const later = await world.visit('/', hasty);
-      await later.connect();
+      await later.whenGone(before);
+      await later.connect(LONG_LEASE);
       const end = await later.settled(id);
       expect(end).toMatchObject({ type: 'uploaded', receipt: { id, replayed: true } });
       expect((await later.hosts()).filter((host) => before.includes(host))).toEqual([]);
@@ -316,10 +344,30 @@ function describeLimits(world: EngineWorld, engine: Engine): void {
     // With a row there is something to arm for, where there is anything to arm.
     const id = await visit.create(60);
     expect(await visit.settled(id)).toMatchObject({ type: 'uploaded' });
-    const { triggers, host } = await visit.whenView({ isReady: true, triggers: { sync: 'missing' } });
+    const { triggers, host } = await visit.whenView({ isReady: true, triggers: { sync: engine.sync } });
     expect({ triggers, host }).toEqual({
-      triggers: { sync: 'missing', periodicSync: false },
+      triggers: { sync: engine.sync, periodicSync: false },
       host: 'worker',
     });
   });
+
+  if (engine.has.setAppBadge)
+    it('[W51] the browser takes the badge: as many as wait, and none at rest', async () => {
+      const visit = await world.visit();
+      await visit.connect();
+      await visit.whenView({ isReady: true });
+      await visit.tab.run(() => globalThis.beside.keepBadge());
+      const release = world.hold('before');
+      const ids = [await visit.create(60)];
+      await visit.whenView({ rows: [{}] });
+      ids.push(await visit.create(70));
+      await visit.whenView({ rows: [{}, {}] });
+      release();
+      for (const id of ids) expect(await visit.settled(id)).toMatchObject({ type: 'uploaded' });
+      await visit.whenView({ rows: [] });
+      const taken = () => visit.tab.run(() => globalThis.beside.badges);
+      await expect.poll(async () => (await taken()).at(-1)).toBe(0);
+      expect((await taken()).slice(0, 3)).toEqual([0, 1, SECOND]);
+      await expectAtRest(world, visit, ids);
+    });
 }

@@ -20,6 +20,8 @@ export interface Visit {
   posted(): Promise<readonly FlushCause[]>;
   /** The Web Locks of hosts that run, of this origin. */
   hosts(): Promise<readonly string[]>;
+  /** Resolves when none of these hosts holds its lock any more. */
+  whenGone(hosts: readonly string[]): Promise<void>;
   /** What is left in the database: rows and bodies. */
   left(): Promise<{ readonly rows: number; readonly bodies: number }>;
 }
@@ -63,6 +65,10 @@ export function visitIn(tab: EngineTab): Visit {
         const { held = [] } = await navigator.locks.query();
         return held.map(({ name = '' }) => name).filter((name) => name.startsWith('holdfast-host:'));
       }),
+    whenGone: (hosts) =>
+      tab.run(async (names) => {
+        for (const name of names) await navigator.locks.request(name, { mode: 'shared' }, () => undefined);
+      }, hosts),
     left: () => tab.run(() => globalThis.beside.left()),
   };
 }

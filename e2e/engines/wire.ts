@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 
 export interface Wire {
   readonly url: string;
@@ -14,6 +15,9 @@ export interface Wire {
   whenDropped(text: string): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Every engine here has let go sooner, with the limits that the suite gives it, in ms. */
+const LONGEST_HOLD_MS = 60_000;
 
 interface Line {
   readonly browser: Socket;
@@ -70,7 +74,9 @@ export async function openWire(serverPort: number): Promise<Wire> {
     async whenDropped(text) {
       const line = [...lines].find(({ sent }) => sent.includes(text));
       if (!line) throw new Error(`Nothing with ${text} came this way`);
-      await line.dropped;
+      const kept = wait(LONGEST_HOLD_MS, true, { ref: false });
+      if (await Promise.race([line.dropped.then(() => false), kept]))
+        throw new Error(`The browser keeps the request with ${text} for longer than ${LONGEST_HOLD_MS} ms`);
     },
     close: cut,
   };

@@ -15,6 +15,8 @@ export interface EngineTab {
   hide(): Promise<void>;
   /** The page's network, where the engine can be told: its `onLine` and the events, not its worker's. */
   readonly setOffline?: ((isOff: boolean) => Promise<void>) | undefined;
+  /** Fires the event in this origin's worker, where the engine has it. */
+  readonly periodicSync?: ((tag: string) => Promise<void>) | undefined;
   close(): Promise<void>;
 }
 

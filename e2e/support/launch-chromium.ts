@@ -52,6 +52,8 @@ export interface LaunchOptions {
   readonly args?: readonly string[] | undefined;
   readonly userDataDir?: string | undefined;
   readonly acceptInsecureCerts?: boolean | undefined;
+  /** Pages that are left may stay in memory, as they do for a person; Puppeteer forbids it. */
+  readonly keepPages?: boolean | undefined;
   /** A network of its own; DevTools are reached through a pipe then, and `connectCdp` has nothing to connect to. */
   readonly namespace?: NetworkNamespace | undefined;
 }
@@ -66,6 +68,7 @@ export async function launchChromium(options: LaunchOptions = {}): Promise<Chrom
     headless: true,
     acceptInsecureCerts: options.acceptInsecureCerts ?? false,
     protocolTimeout: 300_000,
+    ...(options.keepPages && { ignoreDefaultArgs: ['--disable-back-forward-cache'] }),
     args: [...FLAGS, ...(options.args ?? [])],
     // A worker that restarts under Puppeteer's session stays paused for ever; see raw-cdp.ts.
     targetFilter: (target) => target.type() !== 'service_worker',

@@ -12,6 +12,10 @@ export interface WebDriverSession {
 }
 
 const POLL_MS = 15;
+/** A command that the driver has not answered by then says which it was: its own limits are half of this, in ms. */
+const COMMAND_MS = 60_000;
+/** And so does a function in a page: a test that waits in vain fails where it waits, in ms. */
+const RUN_MS = 90_000;
 
 type Answer =
   | { readonly type: 'pending' }
@@ -43,7 +47,10 @@ export async function openWebDriver(
   const send = async (method: string, path: string, body?: unknown): Promise<unknown> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method,
+      signal: AbortSignal.timeout(COMMAND_MS),
       ...(body !== undefined && { body: JSON.stringify(body) }),
+    }).catch((error: unknown) => {
+      throw new Error(`${method} ${path}: no answer`, { cause: error });
     });
     const { value } = (await response.json()) as { readonly value: unknown };
     if (response.ok) return value;
@@ -84,14 +91,16 @@ export async function openWebDriver(
       ): Promise<Awaited<T>> {
         runs += 1;
         const id = runs;
-        await execute(begin(String(work)), id, args);
-        for (;;) {
+        const source = String(work);
+        await execute(begin(source), id, args);
+        for (const until = Date.now() + RUN_MS; Date.now() < until; ) {
           const answer = JSON.parse(String(await execute(ASK, id))) as Answer;
           if (answer.type === 'error') throw new Error(answer.text);
           // What the page answered is what the function's type says: the same function ran there.
           if (answer.type === 'value') return answer.value as Awaited<T>;
           await wait(POLL_MS);
         }
+        throw new Error(`The page was not done with this in ${RUN_MS} ms: ${source} ${JSON.stringify(args)}`);
       },
       async goto(url) {
         await command('/url', { url });

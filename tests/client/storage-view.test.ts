@@ -89,6 +89,27 @@ describe('where the outbox cannot be read', () => {
     expect(view).toMatchObject({ owner: 'ann', isReady: false, rows: [], storage: { mode: 'no_database' } });
   });
 
+  it('[S15] storage that stops answering while a page connects fails nothing for the owner who is active', async () => {
+    const { world, viewOnce } = await setUp();
+    (await world.open()).close();
+    const breaking = {
+      postMessage(message: unknown, transfer: Transferable[]) {
+        if (JSON.stringify(message).includes('"signIn"')) world.device.isBroken = true;
+        world.worker.postMessage(message, transfer);
+      },
+      addEventListener: () => undefined,
+    };
+    const worker = { active: breaking, waiting: null, installing: null };
+    await expect(world.open({ worker, owner: 'bob' })).rejects.toBeInstanceOf(OutboxUnavailableError);
+    world.device.isBroken = false;
+    const { outbox } = await world.open({ worker });
+    await viewOnce(outbox.view, ({ owner, storage }) => owner === 'ann' && storage.mode === 'read_only');
+    world.device.isBroken = false;
+    const saved = await world.run(outbox.workout.create({ kg: 60 }));
+    expect(await world.run(saved.settled)).toMatchObject({ type: 'uploaded' });
+    expect(await viewOnce(outbox.view, ({ storage }) => storage.mode === 'ok')).toMatchObject({ rows: [] });
+  });
+
   it('[S15] once it can be read again the page signs in by itself and goes on', async () => {
     const { world, viewOnce } = await setUp();
     world.device.isBroken = true;
