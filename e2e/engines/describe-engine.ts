@@ -169,21 +169,25 @@ function describeTriggers(world: EngineWorld, engine: Engine): void {
   it('[W20, C5] a frozen page keeps its lock, and its row no longer than its lease', async () => {
     const frozen = await world.visit();
     expect(await frozen.connect('page')).toBe('page');
-    // In front before the lease begins: bringing a window to the front may take longer than that.
+    const begin = world.shut('/api/freeze');
+    const end = world.shut('/api/frozen');
+    // A driver has no word with a frozen page, nor would it come back from one before the lease is over: so the page
+    // is told by the server, and the other one is in front before.
+    await frozen.tab.run(() => {
+      void fetch('/api/freeze').then(() => {
+        const request = new XMLHttpRequest();
+        // Nothing of this page runs until it is answered.
+        request.open('GET', '/api/frozen', false);
+        request.send();
+      });
+    });
     const visit = await world.visit();
     await visit.connect();
     const release = world.hold('before');
     const id = await frozen.create(60);
     await world.arrival();
-    const thaw = world.shut('/api/frozen');
-    await frozen.tab.run(() => {
-      setTimeout(() => {
-        const request = new XMLHttpRequest();
-        // Nothing of this page runs until it is answered.
-        request.open('GET', '/api/frozen', false);
-        request.send();
-      }, 0);
-    });
+    begin.open();
+    await end.reached;
     const again = world.arrival();
     expect(await visit.flush()).toMatchObject({ remaining: { sending: 1 } });
     await again;
@@ -191,7 +195,7 @@ function describeTriggers(world: EngineWorld, engine: Engine): void {
     expect(await visit.posted()).toContain('timer');
     release();
     expect(await visit.settled(id)).toMatchObject({ type: 'uploaded', id });
-    thaw();
+    end.open();
     await expectAtRest(world, visit, [id]);
   });
 }

@@ -21,11 +21,17 @@ export interface EngineWorld {
   arrival(): Promise<string>;
   /** What a page that acts by itself says next. */
   told(): Promise<object>;
-  /** Everything under this path waits until the returned function is called. */
-  shut(path: string): () => void;
+  /** Requests of this path wait until it is opened. */
+  shut(path: string): Gate;
   sent(id: string): number;
   /** Each of these ids was carried out once, and nothing else was. */
   expectApplied(ids: readonly string[]): Promise<void>;
+}
+
+export interface Gate {
+  /** Resolves when the first request has come. */
+  readonly reached: Promise<void>;
+  open(): void;
 }
 
 interface Queue<T> {
@@ -58,8 +64,12 @@ export function engineWorld(engine: Engine): EngineWorld {
   let arrivals = createQueue<string>();
   let told = createQueue<object>();
   let visits: Visit[] = [];
-  let gates: { readonly path: string; readonly when: 'before' | 'after'; readonly open: Promise<void> }[] =
-    [];
+  let gates: {
+    readonly path: string;
+    readonly when: 'before' | 'after';
+    readonly open: Promise<void>;
+    readonly reach: () => void;
+  }[] = [];
   let openers: (() => void)[] = [];
   let isRefusing = false;
 
@@ -73,22 +83,30 @@ export function engineWorld(engine: Engine): EngineWorld {
     if (key !== undefined) arrivals.push(key);
     if (key !== undefined && isRefusing) return problem(503, 'trouble', 'As the test wanted');
     const on = gates.filter((gate) => (gate.path === '' ? key !== undefined : path === gate.path));
+    for (const { reach } of on) reach();
     await Promise.all(on.map(({ when, open }) => when === 'before' && open));
     const answer = on.some((gate) => gate.path !== '') ? problem(404, 'gate', 'Open') : await next(request);
     await Promise.all(on.map(({ when, open }) => when === 'after' && open));
     return answer;
   };
-  const close = (path: string, when: 'before' | 'after'): (() => void) => {
+  const close = (path: string, when: 'before' | 'after'): Gate => {
     let release = (): void => undefined;
+    let reach = (): void => undefined;
     const open = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const gate = { path, when, open };
+    const reached = new Promise<void>((resolve) => {
+      reach = resolve;
+    });
+    const gate = { path, when, open, reach };
     gates.push(gate);
     openers.push(release);
-    return () => {
-      gates = gates.filter((one) => one !== gate);
-      release();
+    return {
+      reached,
+      open() {
+        gates = gates.filter((one) => one !== gate);
+        release();
+      },
     };
   };
 
@@ -132,7 +150,7 @@ export function engineWorld(engine: Engine): EngineWorld {
       visits.push(visit);
       return visit;
     },
-    hold: (when) => close('', when),
+    hold: (when) => close('', when).open,
     shut: (path) => close(path, 'before'),
     refuse() {
       isRefusing = true;
