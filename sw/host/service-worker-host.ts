@@ -32,6 +32,8 @@ export interface WorkerEvents {
 /** What is used of `self`. */
 export interface WorkerRealm {
   readonly location: { readonly origin: string };
+  /** This worker as its pages see it, where the browser tells. */
+  readonly serviceWorker?: { readonly state: string } | undefined;
   readonly navigator: {
     readonly onLine: boolean;
     readonly permissions?:
@@ -214,7 +216,9 @@ export function createServiceWorkerHost(deps: ServiceWorkerHostDeps): ServiceWor
   engine.onChange(deps.broadcaster.change);
   engine.onProgress(deps.broadcaster.progress);
   engine.onStorage(() => tell({ type: 'storage' }));
-  void announce();
+  // W2: pages that hear of a host call the active worker. While this one is being installed that is the one before, and
+  // a call that starts it anew just then keeps Chromium from letting it go.
+  if ((realm.serviceWorker?.state ?? 'activated') === 'activated') void announce();
   timers.after(START_DELAY_MS, () => void start('start', IDLE_MS));
   periodicSync?.register(name, { minInterval: PERIOD_MS }).then(
     () => {

@@ -13,7 +13,17 @@ const ORIGIN = 'https://app.test';
 
 const NO_RECORD: SyncRecord = { read: async () => undefined, write: async () => undefined };
 
-function worker(overrides: Partial<Engine> = {}, { hasSync = true, hangs = false, record = NO_RECORD } = {}) {
+interface Given {
+  readonly hasSync?: boolean;
+  readonly hangs?: boolean;
+  readonly record?: SyncRecord;
+  readonly state?: string;
+}
+
+function worker(
+  overrides: Partial<Engine> = {},
+  { hasSync = true, hangs = false, record = NO_RECORD, state }: Given = {},
+) {
   const clock = createManualClock();
   const engine = createFakeEngine(overrides);
   const registered: string[] = [];
@@ -30,6 +40,7 @@ function worker(overrides: Partial<Engine> = {}, { hasSync = true, hangs = false
     name: 'holdfast',
     realm: {
       location: { origin: ORIGIN },
+      ...(state !== undefined && { serviceWorker: { state } }),
       navigator: { onLine: true },
       registration: {
         scope: `${ORIGIN}/`,
@@ -515,6 +526,26 @@ describe('the Service Worker host', () => {
     expect([isOver, told.some(({ type }) => type === 'change')]).toEqual([false, false]);
     await clock.advance(16);
     expect([isOver, told.some(({ type }) => type === 'change')]).toEqual([true, true]);
+  });
+
+  it.each([
+    { state: 'parsed', hosts: 0 },
+    { state: 'installing', hosts: 0 },
+    { state: 'activating', hosts: 0 },
+    { state: 'activated', hosts: 1 },
+    { state: undefined, hosts: 1 },
+  ])('[W2] a worker that starts as $state announces itself $hosts times before `activate`', async (given) => {
+    const { activate, clock, engine, told } = worker(
+      {},
+      given.state === undefined ? {} : { state: given.state },
+    );
+    const hosts = () => told.filter(({ type }) => type === 'host');
+    await clock.settle();
+    expect(hosts()).toHaveLength(given.hosts);
+    activate();
+    await clock.settle();
+    expect(hosts().at(-1)).toEqual({ type: 'host', host: engine.host });
+    expect(hosts()).toHaveLength(given.hosts + 1);
   });
 
   it('[W2, W18] announces itself again when it becomes the active one, since the one before is gone then', async () => {
