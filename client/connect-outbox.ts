@@ -24,7 +24,7 @@ export interface ConnectOptions<F extends Families = Families> {
   readonly credentials?: HandCredentials | undefined;
   /** The outbox's name, where an origin has several. Default `holdfast`. */
   readonly name?: string | undefined;
-  /** How long an installation may take, in ms (W13). Default 15,000. */
+  /** How long registering and installing a worker may take together, in ms (W13). Default 15,000. */
   readonly connectMs?: number | undefined;
   /** Given by tests. */
   readonly realm?: PageRealm | undefined;
@@ -62,13 +62,14 @@ export async function connectOutbox<const F extends Families>(
     return await container.register(worker, registrationOptions);
   };
   const connectWorker = async (): Promise<Outbox<F>> => {
-    let registration = await register();
+    let registration: RegistrationLike | undefined;
     return await connect(
       createWorkerLink({
         realm,
         async findWorker() {
-          // Unregistered meanwhile, by the app or by a person who cleared data.
-          if (!registration.active) registration = await register();
+          // The first time, and where it was unregistered meanwhile, by the app or by a person who cleared data. A
+          // browser may never answer: the call's deadline is the registration's too.
+          if (!registration?.active) registration = await register();
           return activeWorker(registration);
         },
       }),

@@ -44,6 +44,26 @@ describe('a page that gets no host', () => {
     expect(await failToConnect(undefined, 'page')).toMatchObject({ code: 'no_host', message });
   });
 
+  it.each([
+    { connectMs: undefined, limitMs: 15_000 },
+    { connectMs: 2_000, limitMs: 2_000 },
+  ])(
+    '[W13] waits $limitMs ms for a browser that never answers the registration',
+    async ({ connectMs, limitMs }) => {
+      const clock = createManualClock();
+      const serviceWorker = { register: () => new Promise<never>(() => undefined) };
+      const realm = createFakeRealm(clock, { serviceWorker });
+      let error: unknown;
+      connectOutbox(definition, { worker: '/sw.js', realm, connectMs }).catch((cause: unknown) => {
+        error = cause;
+      });
+      await clock.advance(limitMs - 1);
+      expect(error).toBeUndefined();
+      await clock.advance(1);
+      expect(error).toBeInstanceOf(NoHostError);
+    },
+  );
+
   it('[W13] is told that the browser has no workers', async () => {
     const realm = createFakeRealm(createManualClock());
     await expect(connectOutbox(definition, { worker: '/sw.js', realm })).rejects.toMatchObject({
