@@ -527,4 +527,28 @@ export const MUTATIONS = [
     from: 'waiter.id = word.id;\n',
     to: '',
   },
+  {
+    id: 'lease-size',
+    breaks: 'C1: a large body has the lease of a small one',
+    file: 'sw/outbox/lease.ts',
+    from: 'Math.floor(bytes / BYTES_PER_SECOND) * 1_000',
+    to: 'bytes * 0',
+    tests: ['tests/sw/dispatch/large-bodies.test.ts'],
+  },
+  {
+    id: 'large-together',
+    breaks: 'C31: large bodies leave together and share the link',
+    file: 'sw/dispatch/drain.ts',
+    from: 'large.size === 0 || !known',
+    to: 'true || !known',
+    tests: ['tests/sw/dispatch/large-bodies.test.ts'],
+  },
+  {
+    id: 'blob-unwaited',
+    breaks: 'W12: a transaction is told to commit before its Blob has been written',
+    file: 'sw/storage/idb-commit.ts',
+    from: 'if (holdsBlob(body)) blobs',
+    to: 'if (!body && holdsBlob(body)) blobs',
+    tests: ['tests/sw/storage/idb-failures.test.ts'],
+  },
 ];
