@@ -41,6 +41,26 @@ describe('the package, installed in a fresh app', () => {
     }
   });
 
+  it('[W13] a worker that Vite built and the page did not call a module is refused with a hint', async () => {
+    const server = await serveNotes(await buildWithVite(app.folder));
+    try {
+      const page = await chromium.browser.newPage();
+      const said: string[] = [];
+      page.on('pageerror', (error) => said.push(error instanceof Error ? error.message : String(error)));
+      await page.goto(server.origin);
+      await expect
+        .poll(() => said)
+        .toEqual([
+          expect.stringMatching(
+            /^No worker, and no fallback: TypeError: .*; a module\? registration: \{ type: 'module' \}$/,
+          ),
+        ]);
+      await page.close();
+    } finally {
+      await server.stop();
+    }
+  });
+
   it('[W1, W17] "getting started", pasted as it stands, brings its change to the small server, and lists it', async () => {
     const guide = await pasteGuide(app);
     try {

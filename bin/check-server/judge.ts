@@ -17,7 +17,8 @@ export function isSuccess({ status }: Seen): boolean {
 
 /** The receipt of an accepted command, checked field by field as the engine does (D22-D27). */
 export function receiptOf(command: ProbeCommand, answer: Seen, target?: string): Receipt {
-  if (!isSuccess(answer)) broken(`${command.method} ${command.url} answered ${describeSeen(answer)}`);
+  const asked = answer.asked ?? `${command.method} ${command.url}`;
+  if (!isSuccess(answer)) broken(`${asked} answered ${describeSeen(answer)}`);
   const receipt = answer.json?.['receipt'];
   if (!isRecord(receipt)) return broken(`the answer has no "receipt": ${describeSeen(answer)}`);
   const wrong = (field: string, wanted: string) =>

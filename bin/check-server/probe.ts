@@ -20,6 +20,8 @@ export interface ProbeCommand {
 }
 
 export interface Seen extends RawAnswer {
+  /** Method and path of what was asked, where it is known. */
+  readonly asked?: string | undefined;
   /** The body, if it was a JSON object. */
   readonly json: Readonly<Record<string, unknown>> | undefined;
 }
@@ -70,24 +72,27 @@ export async function createProbe(base: string, config: CheckConfig): Promise<Pr
   const timeoutMs = config.timeoutMs ?? 10_000;
   const all: Seen[] = [];
 
-  async function noted(run: () => Promise<RawAnswer>): Promise<Seen> {
+  async function noted(run: () => Promise<RawAnswer>, asked?: string): Promise<Seen> {
     let answer: Seen;
     try {
       const raw = await run();
-      answer = { ...raw, json: parse(raw.text) };
+      answer = { ...raw, asked, json: parse(raw.text) };
     } catch (error) {
-      answer = { status: 0, headers: new Headers(), text: reasonOf(error), json: undefined };
+      answer = { status: 0, headers: new Headers(), text: reasonOf(error), asked, json: undefined };
     }
     all.push(answer);
     return answer;
   }
 
   const call = (url: string, init: RequestInit) =>
-    noted(async () => {
-      const signal = AbortSignal.timeout(timeoutMs);
-      const response = await fetch(new URL(url, base), { redirect: 'manual', signal, ...init });
-      return { status: response.status, headers: response.headers, text: await response.text() };
-    });
+    noted(
+      async () => {
+        const signal = AbortSignal.timeout(timeoutMs);
+        const response = await fetch(new URL(url, base), { redirect: 'manual', signal, ...init });
+        return { status: response.status, headers: response.headers, text: await response.text() };
+      },
+      `${init.method ?? 'GET'} ${new URL(url, base).pathname}`,
+    );
 
   async function hold({ method, url, headers, body = ' ' }: ProbeCommand): Promise<HeldRequest | Error> {
     try {

@@ -115,6 +115,20 @@ describe('check-server', { timeout: 60_000 }, () => {
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(120);
   });
 
+  it('[V4] says which request it was that went wrong', async () => {
+    const deaf = await createReferenceServer({
+      database,
+      intercept: (request, next) =>
+        next(request.path.startsWith('/api/receipts/') ? { ...request, path: '/api/none' } : request),
+      report: () => undefined,
+    });
+    const [result] = await runChecks(deaf.url, DEFAULT_CONFIG, only('look-up'));
+    await deaf.close();
+    expect(result?.end).toMatchObject({
+      saw: expect.stringMatching(/^GET \/api\/receipts\/\S+ answered 404/),
+    });
+  });
+
   it('[V4] says that nothing can be checked where nobody answers or nobody can sign in', async () => {
     await expect(runChecks('http://127.0.0.1:9', DEFAULT_CONFIG)).rejects.toThrow(
       'No server answers at http://127.0.0.1:9',
