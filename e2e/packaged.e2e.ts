@@ -52,7 +52,8 @@ describe('the package, installed in a fresh app', () => {
         .poll(() => said)
         .toEqual([
           expect.stringMatching(
-            /^No worker, and no fallback: TypeError: .*; a module\? registration: \{ type: 'module' \}$/,
+            // Its stack comes after it.
+            /^NoHostError: No worker, and no fallback: TypeError: .* evaluation failed; a module\? registration: \{ type: 'module' \}\n/,
           ),
         ]);
       await page.close();
