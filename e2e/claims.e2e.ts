@@ -11,6 +11,7 @@ import {
   create,
   flush,
   type Host,
+  heardHosts,
   lockIsFree,
   lockIsHeld,
   pause,
@@ -21,6 +22,7 @@ import {
   update,
   updateWorker,
   watchDrains,
+  watchHosts,
   whenDrained,
 } from './claims/page-calls.ts';
 import type { ReleaseOptions } from './claims/sending.ts';
@@ -357,6 +359,7 @@ describe('claims, in Chromium', () => {
       const page = await chromium.openPage(app.url);
       await app.signIn(page);
       expect(await connect(page, 'worker')).toBe('worker');
+      await watchHosts(page);
       app.hold();
       const id = await create(page);
       const first = await app.next();
@@ -394,6 +397,15 @@ describe('claims, in Chromium', () => {
       await Promise.all(ids.map((id) => settled(page, id)));
       expect(ids.map(app.sent)).toEqual(ids.map(() => 1));
       expect(await storedRows(page)).toEqual([]);
+    });
+
+    it('[W2, W18] the new one sends, and no page hears of it before it is the active one', async () => {
+      const { page, id, first, second, taken } = await handOver();
+      expect(await heardHosts(page)).not.toContain(taken[0]?.claim?.host);
+      await second.answer();
+      expect(await settled(page, id)).toMatchObject({ type: 'uploaded' });
+      expect(await heardHosts(page)).not.toContain(taken[0]?.claim?.host);
+      await first.answer();
     });
 
     it('[W2, C11] a late success of the old one is told once and leaves the row to the new one', async () => {

@@ -133,7 +133,22 @@ export async function watchDrains(page: Page): Promise<void> {
 
 export const whenDrained = (page: Page): Promise<void> => page.evaluate(() => globalThis.claimsDrained);
 
+/** Hosts that announce themselves to this page are written down from now on. */
+export async function watchHosts(page: Page): Promise<void> {
+  await page.evaluate((name) => {
+    const hosts: string[] = [];
+    globalThis.claimsHosts = hosts;
+    new BroadcastChannel(name).onmessage = ({ data }: MessageEvent<readonly Broadcast[]>) => {
+      for (const message of data) if (message.type === 'host') hosts.push(message.host);
+    };
+  }, channelName('holdfast'));
+}
+
+export const heardHosts = (page: Page): Promise<readonly string[]> =>
+  page.evaluate(() => globalThis.claimsHosts);
+
 declare global {
+  var claimsHosts: readonly string[];
   var claimsActivated: Promise<void>;
   var claimsDrained: Promise<void>;
 }
