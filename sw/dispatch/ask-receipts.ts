@@ -6,6 +6,7 @@ import { wireKindOf } from '../../shared/family.ts';
 import type { Row } from '../../shared/row.ts';
 import type { Acknowledged } from '../outbox/acknowledger.ts';
 import { findGoneHosts } from '../outbox/host-id.ts';
+import { neededOrigins } from '../outbox/plan-intent.ts';
 import { type PredecessorEnd, planAsking } from '../outbox/plan-lookup.ts';
 import type { LanePlace } from '../outbox/row-store.ts';
 import type { DispatchDeps } from './dispatch-deps.ts';
@@ -50,6 +51,21 @@ export async function askReceipts(
     if (await askAbout(row, state, deps)) claimable.push(row);
   });
   return claimable;
+}
+
+/** C21: what acceptances of this flush left to be prepared, each by itself. Answers whether there was anything. */
+export async function prepareLeft(state: FlushState, deps: DispatchDeps): Promise<boolean> {
+  const { store, acknowledger, settings } = deps;
+  const origins = state.takeLeft();
+  for (const origin of origins)
+    await inParallel(await store.findWaiting(origin), settings.concurrency, async (row) => {
+      if (state.stoppedBy() !== undefined) return;
+      // What waits for others as well, or for nobody who is known any more, is as it was.
+      const ends = await acknowledger.readPredecessors(row);
+      if (neededOrigins(row).every((needed) => ends.get(needed)?.type === 'receipt'))
+        note(state, await acknowledger.hearPredecessors(row, ends, againAt(deps)));
+    });
+  return origins.length > 0;
 }
 
 /** Answers whether the row's key is to be claimed. */

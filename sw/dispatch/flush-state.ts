@@ -52,6 +52,8 @@ export interface FlushState {
   /** After a renewal of credentials: goes on although it was signed out. */
   goOn(): void;
   note(acknowledged: Acknowledged): void;
+  /** Origins whose acceptance left rows to be prepared, each once (C21). */
+  takeLeft(): readonly string[];
   /** An outcome that no commit of this flush carries. */
   tell(outcome: Outcome): void;
   wake(at: number | undefined): void;
@@ -95,6 +97,7 @@ export function createFlushState(
   const tried = new Set<string>();
   const outcomes: Outcome[] = [];
   const saidNone = new Set<string>();
+  const left = new Set<string>();
   const hosts = { asked: new Set([host]), gone: new Set<string>() };
   let stop = GOING_ON;
   let wakeAt: number | undefined;
@@ -140,8 +143,14 @@ export function createFlushState(
       if (outcomes.length > MOST_OUTCOMES) outcomes.splice(0, outcomes.length - MOST_OUTCOMES);
       done += acknowledged.outcomes.filter(({ type }) => ENDS.has(type)).length;
       if (!acknowledged.result) deps.onUnseen(owner);
+      if (acknowledged.left !== undefined) left.add(acknowledged.left);
       for (const reported of reportable(acknowledged.outcomes)) deps.report(reported);
       deps.onProgress(owner);
+    },
+    takeLeft() {
+      const taken = [...left];
+      left.clear();
+      return taken;
     },
     tell(outcome) {
       outcomes.push(outcome);

@@ -4,7 +4,7 @@
  */
 import type { StoppedBy } from '../../shared/outcome.ts';
 import type { Lane } from '../outbox/row-store.ts';
-import { askReceipts } from './ask-receipts.ts';
+import { askReceipts, prepareLeft } from './ask-receipts.ts';
 import type { DispatchDeps } from './dispatch-deps.ts';
 import { drainReady, type FlushMemory, settleOne } from './drain-ready.ts';
 import { createFlushState, type FlushState } from './flush-state.ts';
@@ -79,6 +79,8 @@ export async function runFlush(
   if (state.stoppedBy() === 'auth') await hold(owner, true, deps);
   let stoppedBy = await drainReady(state, claimable, memory, deps);
   if (stoppedBy === 'auth' && (await renew(state, deps)))
+    stoppedBy = await drainReady(state, [], memory, deps);
+  while (stoppedBy === undefined && (await prepareLeft(state, deps)))
     stoppedBy = await drainReady(state, [], memory, deps);
   state.close();
   return end(stoppedBy, true);

@@ -33,6 +33,8 @@ export type Acknowledged =
       readonly commit: Commit;
       /** Absent where the commit's end was unknown and turned out to have landed. */
       readonly result: Extract<CommitResult, { readonly type: 'committed' }> | undefined;
+      /** The origin for which rows wait that this commit did not prepare (C21). */
+      readonly left?: string | undefined;
     }
   | {
       readonly type: 'nothing';
@@ -133,18 +135,13 @@ export function createAcknowledger(deps: AcknowledgerDeps): Acknowledger {
           }
           if (planned.type !== 'commit') {
             if (unknown && (await hasLanded(unknown.commit, row, material.rows)))
-              return {
-                type: 'committed',
-                outcomes: unknown.outcomes,
-                commit: unknown.commit,
-                result: undefined,
-              };
+              return { ...unknown, type: 'committed', result: undefined };
             return { type: 'nothing', reason: planned.type === 'nothing' ? planned.reason : planned.type };
           }
           planned = signed(planned);
-          const { outcomes, commit } = planned;
+          const { commit } = planned;
           const [result] = await store.commit([commit]);
-          if (result?.type === 'committed') return { type: 'committed', outcomes, commit, result };
+          if (result?.type === 'committed') return { ...planned, type: 'committed', result };
           material = afterMiss(material, commit, result);
         } catch (error) {
           if (planned?.type === 'commit') unknown = planned;

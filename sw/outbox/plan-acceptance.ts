@@ -23,16 +23,30 @@ export interface Acceptance {
   readonly reason: 'acknowledge' | 'settle';
 }
 
+/**
+ * What one acceptance prepares of the rows that wait for it (C21): the rest follows one by one. A body that is filled is
+ * written anew, and a transaction has a limit (S10).
+ */
+const MOST_PREPARED = 1_000;
+const MOST_PREPARED_BYTES = 8 * 1_048_576;
+
 export interface AcceptanceContext extends StandingContext {
   /** Whether bodies of the family are patches (R36). */
   readonly foldsBodies: (family: string) => boolean;
+}
+
+export interface AcceptancePlan {
+  readonly type: 'commit';
+  readonly commit: Commit;
+  /** The origin for which rows wait that were too much for this commit. */
+  readonly left?: string | undefined;
 }
 
 export function planAcceptance(
   acceptance: Acceptance,
   material: Material,
   context: AcceptanceContext,
-): { readonly type: 'commit'; readonly commit: Commit } | Needs {
+): AcceptancePlan | Needs {
   const { row, receipt } = acceptance;
   const key = keyOf(row);
   const beside = material.rows.filter((other) => other.id !== row.id && sameKey(keyOf(other), key));
@@ -52,7 +66,8 @@ export function planAcceptance(
   const waitingFor = receipt && row.awaited && material.waiting === undefined ? row.origin : undefined;
   const wasRead = (needed: Key) => material.keys.some((read) => sameKey(read, needed));
   // The rows stored now count, not those that a look-up saw: a dependant's own key is re-read by the commit.
-  const dependants = (material.waiting ?? []).flatMap((seen) => {
+  const { now: preparable, left } = firstOf(material.waiting ?? []);
+  const dependants = preparable.flatMap((seen) => {
     if (sameKey(keyOf(seen), key)) return [];
     if (!wasRead(keyOf(seen))) return [seen];
     return material.rows.filter((stored) => stored.id === seen.id);
@@ -115,7 +130,18 @@ export function planAcceptance(
       ...(acceptance.facts && { facts: acceptance.facts }),
       durability: makesIds ? 'strict' : 'relaxed',
     },
+    ...(left && { left: row.origin }),
   };
+}
+
+/** In their order, so that of one line nothing goes ahead; the first of all, however large. */
+function firstOf(waiting: readonly Row[]): { readonly now: readonly Row[]; readonly left: boolean } {
+  let bytes = 0;
+  const end = waiting.findIndex(({ bodySize = 0 }, place) => {
+    bytes += bodySize;
+    return place >= MOST_PREPARED || (place > 0 && bytes > MOST_PREPARED_BYTES);
+  });
+  return { now: end < 0 ? waiting : waiting.slice(0, end), left: end >= 0 };
 }
 
 /** The outcome that an acceptance tells. */

@@ -60,7 +60,13 @@ type JudgedEnd =
 
 export type AcknowledgementPlan =
   /** `outcomes` are all that happened, those that are not journalled (deferred, held) included. */
-  | { readonly type: 'commit'; readonly commit: Commit; readonly outcomes: readonly Outcome[] }
+  | {
+      readonly type: 'commit';
+      readonly commit: Commit;
+      readonly outcomes: readonly Outcome[];
+      /** The origin for which rows wait that this commit did not prepare (C21). */
+      readonly left?: string | undefined;
+    }
   | { readonly type: 'nothing'; readonly reason: 'claim_lost' | 'gone' | 'noted_already' | 'unanswered' }
   | Needs;
 

@@ -161,3 +161,41 @@ describe('large bodies', () => {
     expect(outcomes.map(({ type }) => type)).toEqual(['deferred', 'committed']);
   });
 });
+
+describe('large bodies that wait for one row', () => {
+  async function photosUnderAWorkout(count: number) {
+    const world = await dispatchWorld();
+    const parent = await world.enqueue({ family: 'workout', kind: 'create' });
+    for (let i = 0; i < count; i++)
+      await world.enqueue({
+        family: 'note',
+        kind: 'create',
+        after: [parent.origin],
+        body: { picture: new Uint8Array(3 * MB), n: i },
+      });
+    return { world, parent };
+  }
+
+  it('[C21, W60] are more than its acceptance prepares: all leave in the same flush, each once and in order', async () => {
+    const { world } = await photosUnderAWorkout(7);
+    const result = await world.flush();
+    expect(result.remaining).toMatchObject({ queued: 0, sending: 0, blocked: 0 });
+    expect(await world.rows()).toEqual([]);
+    expect(world.server.applied.map(({ family }) => family)).toEqual(['workout', ...Array(7).fill('note')]);
+    const sent = world.server.requests.filter(isLarge).map(({ body }) => (body as { readonly n: number }).n);
+    expect(sent.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  });
+
+  it('[C21, C23] and a host that dies between the two loses none: the next one prepares them', async () => {
+    const { world } = await photosUnderAWorkout(5);
+    const hold = world.store.holdNext('convert');
+    void world.engine.flush('ann', 'flush');
+    await world.run(hold.reached);
+    await world.restart();
+    hold.release();
+    const result = await world.flush();
+    expect(result.remaining).toMatchObject({ queued: 0, sending: 0, blocked: 0 });
+    expect(world.server.applied).toHaveLength(6);
+    expect(new Set(world.server.applied.map(({ id }) => id)).size).toBe(6);
+  });
+});

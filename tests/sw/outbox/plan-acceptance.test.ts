@@ -409,6 +409,61 @@ describe('rows that wait for others', () => {
     ]);
   });
 
+  describe('and are too much for one commit', () => {
+    const MB = 1_048_576;
+    const waitingOf = (sizes: readonly number[]) =>
+      sizes.map((bodySize, place) =>
+        rowFixture({
+          ...child,
+          id: `d${place}`,
+          origin: `d${place}`,
+          seq: 5 + place,
+          target: { type: 'pending', origin: `d${place}` },
+          bodySize,
+        }),
+      );
+    const prepare = (waiting: readonly Row[]) => {
+      const plan = accept(parent, { ...seen, waiting });
+      return plan.type === 'needs' ? plan.prepare.map(({ id }) => id) : [];
+    };
+
+    it('[C21, S10] are prepared in their order, as many as go; the first of all, however large', () => {
+      expect(prepare(waitingOf([3 * MB, 3 * MB, 3 * MB, 1]))).toEqual(['d0', 'd1']);
+      expect(prepare(waitingOf([20 * MB, 1]))).toEqual(['d0']);
+      expect(prepare(waitingOf(Array.from({ length: 1_002 }, () => 10)))).toHaveLength(1_000);
+    });
+
+    it('[C21] the others stay as they are, and the commit says for whom they wait', () => {
+      const [first = child, second = child] = waitingOf([20 * MB, 1]);
+      const plan = accept(parent, {
+        keys: [keyOf(parent), keyOf(first)],
+        rows: [parent, first],
+        waiting: [first, second],
+        prepared: new Map([['d0', { type: 'prepared', request: { ...request, target: first.target } }]]),
+      });
+      expect(plan).toMatchObject({ type: 'commit', left: 'c1' });
+      expect(commitOf(plan).keys).toEqual([keyOf(parent), keyOf(first)]);
+      expect(commitOf(plan).remove).toEqual(['c1', 'd0']);
+    });
+
+    it('[C21] where all go nothing is left', () => {
+      const waiting = waitingOf([MB, MB]);
+      const plan = accept(parent, {
+        keys: [parent, ...waiting].map(keyOf),
+        rows: [parent, ...waiting],
+        waiting,
+        prepared: new Map(
+          waiting.map(({ id, target }) => [
+            id,
+            { type: 'prepared', request: { ...request, id: `${id}b`, target } },
+          ]),
+        ),
+      });
+      expect(plan).not.toHaveProperty('left');
+      expect(commitOf(plan).write).toHaveLength(2);
+    });
+  });
+
   test.each([
     { type: 'waits', write: 0 },
     { type: 'unknown', write: 1 },
