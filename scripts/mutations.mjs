@@ -551,4 +551,20 @@ export const MUTATIONS = [
     to: 'if (!body && holdsBlob(body)) blobs',
     tests: ['tests/sw/storage/idb-failures.test.ts'],
   },
+  {
+    id: 'left-unprepared',
+    breaks: 'C21: what an acceptance left to be prepared is forgotten by its flush',
+    file: 'sw/dispatch/flush-state.ts',
+    from: 'if (acknowledged.left !== undefined) left.add(acknowledged.left);\n',
+    to: '',
+    tests: ['tests/sw/dispatch/large-bodies.test.ts'],
+  },
+  {
+    id: 'note-dropped',
+    breaks: 'S22: a row that a later record names as well is mirrored by neither',
+    file: 'sw/mirror/plan-slice.ts',
+    from: 'const later = newest(records.slice(taken.length));',
+    to: 'const later = newest(records);',
+    tests: ['tests/sw/mirror/plan-slice.test.ts'],
+  },
 ];
