@@ -12,6 +12,8 @@ interface State {
 
 export async function runReduxOffline(count: number, send: Send): Promise<Timings> {
   const forage = localforage.createInstance({ name: `peer-${crypto.randomUUID()}` });
+  // Until then it puts its own methods in the place of those that are given here.
+  await forage.ready();
   /** The list is stored whole, once for all changes of one turn: what the last write that ended held. */
   let storedCount = 0;
   let noteStored: () => void = () => undefined;
