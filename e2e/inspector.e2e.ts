@@ -40,16 +40,10 @@ describe('the inspector of an outbox in trouble', () => {
   });
 
   it('[W50] lists what waits, in its order, with states and the way out of each', async () => {
-    const rows = await seen.rows();
-    expect(rows.map(({ state }) => state)).toEqual([
-      'Blocked',
-      'Blocked',
-      'Waiting',
-      'Waiting',
-      'Waiting',
-      'Waiting',
-      'Waiting',
-    ]);
+    const states = async () => (await seen.rows()).map(({ state }) => state);
+    await expect
+      .poll(states)
+      .toEqual(['Blocked', 'Blocked', 'Waiting', 'Waiting', 'Waiting', 'Waiting', 'Waiting']);
     const refused = await seen.row(scene.ids.refused);
     expect(refused).toMatchObject({ buttons: ['Send again', 'Edit and send', 'Discard'] });
     expect(refused?.text).toContain('The server did not accept this change.');
