@@ -30,13 +30,13 @@ const print = (text: string): void => console.log(text);
 
 function partsOf(isShort: boolean): readonly Part[] {
   const drains = isShort
-    ? { rounds: 2, delayedRounds: 1, delayedSerialRows: 50, secure: false, growthRows: 2_000 }
+    ? { rounds: 1, delayedRounds: 1, delayedSerialRows: 50, secure: false, growthRows: 1_000 }
     : { rounds: 5, delayedRounds: 3, delayedSerialRows: 100, secure: true, growthRows: 10_000 };
   const enqueues = isShort
-    ? { rounds: 3, perRound: 100, coldRounds: 3, many: 0 }
+    ? { rounds: 3, perRound: 100, coldRounds: 2, many: 0 }
     : { rounds: 5, perRound: 100, coldRounds: 5, many: 100_000 };
-  const counts = isShort ? [100, 1_000] : [1, 100, 1_000, 10_000];
-  const encryption = isShort ? { rounds: 3, rows: 300 } : { rounds: 5, rows: 1_000 };
+  const counts = isShort ? [100] : [1, 100, 1_000, 10_000];
+  const encryption = isShort ? { rounds: 2, rows: 200 } : { rounds: 5, rows: 1_000 };
   const both: readonly Part[] = [
     { name: 'counts', run: (world, samples) => measureCounts(world, samples, print) },
     { name: 'enqueues', run: (world, samples) => measureEnqueues(world, enqueues, samples) },
