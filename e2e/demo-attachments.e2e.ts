@@ -102,6 +102,17 @@ describe('the demo', () => {
     if (folder !== undefined)
       await log.page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
   }
+  /** axe-core finds nothing in light and dark, and nothing is wider than the page. */
+  async function expectNoComplaints([width, height]: readonly [number, number], shot: string): Promise<void> {
+    for (const scheme of ['light', 'dark']) {
+      await log.page.setViewport({ width, height });
+      await log.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+      expect(await complaints(), `${width} ${scheme}`).toEqual([]);
+      const over = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
+      expect(await log.page.evaluate(over)).toBe(0);
+      await shoot(`${shot}-${width}-${scheme}`);
+    }
+  }
 
   it('[W60, V8] a photo of a workout that was logged offline is shown at once, waits behind it, and arrives', async () => {
     await log.setOffline(true);
@@ -179,19 +190,8 @@ describe('the demo', () => {
     await log.whenText('Leaves right after the workout it belongs to.');
     // As text through DevTools: the page's policy allows no other script.
     await log.page.evaluate(await readFile(AXE, 'utf8'));
-    for (const [width, height] of [
-      [390, 844],
-      [1280, 900],
-    ] as const) {
-      for (const scheme of ['light', 'dark']) {
-        await log.page.setViewport({ width, height });
-        await log.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-        expect(await complaints(), `${width} ${scheme}`).toEqual([]);
-        const over = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
-        expect(await log.page.evaluate(over)).toBe(0);
-        await shoot(`all-${width}-${scheme}`);
-      }
-    }
+    await expectNoComplaints([390, 844], 'all');
+    await expectNoComplaints([1280, 900], 'all');
     await log.setOffline(false);
     await log.whenHeadline('All saved');
   });
@@ -221,17 +221,8 @@ describe('the demo', () => {
     await log.page.evaluate(await readFile(AXE, 'utf8'));
     await log.page.locator('button[aria-label^="Account"]').click();
     await log.page.waitForSelector('dialog[open]');
-    for (const [width, height] of [
-      [360, 740],
-      [1280, 900],
-    ] as const) {
-      for (const scheme of ['light', 'dark']) {
-        await log.page.setViewport({ width, height });
-        await log.page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-        expect(await complaints(), `${width} ${scheme}`).toEqual([]);
-        await shoot(`encrypt-${width}-${scheme}`);
-      }
-    }
+    await expectNoComplaints([360, 740], 'encrypt');
+    await expectNoComplaints([1280, 900], 'encrypt');
     await log.page.locator('dialog button[aria-label="Close"]').click();
   });
 

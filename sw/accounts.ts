@@ -3,7 +3,6 @@
  * rows are neither sent nor shown; they wait until that owner is back, unless a person discards them. That word is noted
  * with the sign-out and stands until the owner is back: a host that is killed leaves nothing half done.
  */
-
 import type { SignedOut, SignOutPolicy } from '../shared/answers.ts';
 import { InvalidCommandError, OutboxContentionError, SignedOutError } from '../shared/errors.ts';
 import { keyToken } from '../shared/key.ts';

@@ -2,7 +2,6 @@
  * The ledger port: the host's own witness, in a database that shares nothing with the outbox (S20-S23). It is
  * written beside the work and read only to recover. It knows rows as values; it knows no server and no page.
  */
-
 import type { GoneReason } from '../outbox/row-store.ts';
 
 export type TombstoneReason = GoneReason | 'recovered' | 'repair';

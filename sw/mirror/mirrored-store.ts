@@ -9,7 +9,7 @@ import type { Clock, Timers } from '../environment.ts';
 import { type BodyRead, type Commit, type CommitResult, FACTS, type RowStore } from '../outbox/row-store.ts';
 import type { Ledger, LedgerBatch, Manifest, NamedTombstone } from './ledger.ts';
 import { type MirrorView, planMirrorWrite, type UnmirroredNote } from './plan-mirror-write.ts';
-import { type NoteRecord, planSlice, readRecord } from './plan-slice.ts';
+import { planSlice, readRecord } from './plan-slice.ts';
 
 export interface MirrorOptions {
   /** This bundle's release, for the manifest. */
@@ -256,7 +256,10 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     const views = await view(now);
     if (views === undefined) return false;
     const batch = planMirrorWrite(views, { now: clock.now(), maxBodyBytes });
-    const manifests = manifestsOf(taken, later);
+    const manifests = manifestsOf(
+      taken.flatMap(({ notes }) => notes),
+      later,
+    );
     const written = await guarded(stepLimitMs, () =>
       ledger.write({ ...batch, manifests } satisfies LedgerBatch),
     );
@@ -271,12 +274,13 @@ export function createMirror(deps: MirrorDeps, options: MirrorOptions): Mirror {
     return records.length > taken.length || records.length === limit;
   }
 
-  function manifestsOf(taken: readonly NoteRecord[], later: readonly UnmirroredNote[]): readonly Manifest[] {
-    return [...new Set(taken.map(({ owner }) => owner))].map((owner) => ({
+  function manifestsOf(
+    now: readonly UnmirroredNote[],
+    later: readonly UnmirroredNote[],
+  ): readonly Manifest[] {
+    return [...new Set(now.map(({ owner }) => owner))].map((owner) => ({
       owner,
-      generation: Math.max(
-        ...taken.flatMap((record) => (record.owner === owner ? record.notes.map(({ g }) => g) : [])),
-      ),
+      generation: Math.max(...now.filter((note) => note.owner === owner).map(({ g }) => g)),
       at: clock.now(),
       writer: options.release,
       unmirrored: later.flatMap((note) => (note.owner === owner ? note.id : [])).slice(0, MANIFEST_IDS),

@@ -3,7 +3,6 @@
  * in the device's own book-keeping never turns an answer into a failed send (D46). It is handed judged answers
  * and knows no server, no receipt rules and no page.
  */
-
 import { assert } from '../../shared/assert.ts';
 import { keyToken } from '../../shared/key.ts';
 import type { Outcome } from '../../shared/outcome.ts';

@@ -2,7 +2,6 @@
  * One round's change for a command: what must be known around its key is read, the replace table asked, and its plan
  * composed (R6, R16, R27, R36, W60). Writes nothing.
  */
-
 import type { EnqueueAction } from '../../shared/command.ts';
 import type { Key } from '../../shared/key.ts';
 import { isIntent, type Row } from '../../shared/row.ts';

@@ -11,7 +11,7 @@ export type LeaseOf = (row: Pick<Row, 'family' | 'bodySize'>) => number;
 const BYTES_PER_SECOND = 32_768;
 
 /** Bodies from this size on leave one at a time: together each would have a part of the link, and all might be late. */
-export const LARGE_BYTES = 262_144;
+const LARGE_BYTES = 262_144;
 
 export function isLarge({ bodySize = 0 }: Pick<Row, 'bodySize'>): boolean {
   return bodySize >= LARGE_BYTES;

@@ -230,6 +230,15 @@ describe('mirrored store', () => {
     expect(mirror.status().setAside).toBe(false);
   });
 
+  it('[S22, R3] a note that does not read is cleared, and says nothing of how far the ledger is', async () => {
+    const { mirror, kv, inner } = setUp();
+    const name = FACTS.unmirrored('ann', 7);
+    await inner.writeFacts([{ name, value: 'odd' }], 'relaxed');
+    await mirror.settle();
+    expect(await inner.readFacts(['unmirrored'], 9)).toEqual([]);
+    expect(await kv.findManifest('ann')).toBeUndefined();
+  });
+
   it('[S20, A67] a ledger that hangs is waited for once, not per row', async () => {
     const { mirror, inner, spy, clock } = setUp();
     await mirror.store.commit([1, 2, 3].map(enqueue));
